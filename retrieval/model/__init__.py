@@ -1,0 +1,47 @@
+"""The vocabulary: frozen records without I/O that every room speaks.
+
+Times are UTC nanoseconds since the epoch in fields named `*_ns`. Paths are POSIX, relative to a repository's root.
+Every record that was read from a file carries a `SourceRef`.
+"""
+from retrieval.model.alert import Alert, AlertBatch
+from retrieval.model.case import (
+    Case,
+    CaseSources,
+    CrashGroup,
+    MissingData,
+    Onset,
+    RankedItem,
+    Rankings,
+    Rollout,
+    ServiceInfo,
+    Suspect,
+    Topology,
+    Window,
+)
+from retrieval.model.change import Commit, ConfigChange, Deploy, FileChange, FlagChange, Hunk
+from retrieval.model.code import Frame, StackTrace, Symbol
+from retrieval.model.document import Document, Hit, Query
+from retrieval.model.evidence import Claim, Evidence, Hypothesis
+from retrieval.model.proof import Attempt, Bisect, ErrorSignature, Patch, Proof, RecoveredInput
+from retrieval.model.telemetry import (
+    ExceptionInfo,
+    LogRecord,
+    Postmortem,
+    Problem,
+    Section,
+    Series,
+    SourceRef,
+    Span,
+    SpanEvent,
+    TestResult,
+)
+from retrieval.model.verdict import RUNGS, Verdict
+
+__all__ = [
+    "RUNGS", "Alert", "AlertBatch", "Attempt", "Bisect", "Case", "CaseSources", "Claim", "Commit", "ConfigChange",
+    "CrashGroup", "Deploy", "Document", "ErrorSignature", "Evidence", "ExceptionInfo", "FileChange", "FlagChange",
+    "Frame", "Hit", "Hunk", "Hypothesis", "LogRecord", "MissingData", "Onset", "Patch", "Postmortem", "Problem",
+    "Proof", "Query", "RankedItem", "Rankings", "RecoveredInput", "Rollout", "Section", "Series", "ServiceInfo",
+    "SourceRef", "Span", "SpanEvent", "StackTrace", "Suspect", "Symbol", "TestResult", "Topology", "Verdict",
+    "Window",
+]
