@@ -1,4 +1,5 @@
 """What the bot's own rooms tell each other: views of an incident, and the seams between engine and channel."""
+
 from pathlib import Path
 from typing import Protocol
 

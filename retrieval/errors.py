@@ -1,14 +1,15 @@
 """What can go wrong in `retrieval`.
 
-    RetrievalError(reason, retryable)
-    ├── BadInput          a file or value that a person gave; names it and the remedy
-    ├── RepositoryError   git could not answer (missing, corrupt, shallow, time-out)
-    ├── StoreError        an index could not answer
-    │   ├── StoreLocked       another process holds the folder
-    │   └── StoreUnavailable  an outside store did not answer
-    ├── EmbeddingUnavailable  no model, or its package is not installed
-    └── SecretSurvived    a document still holds a secret after redaction; it is rejected
+RetrievalError(reason, retryable)
+├── BadInput          a file or value that a person gave; names it and the remedy
+├── RepositoryError   git could not answer (missing, corrupt, shallow, time-out)
+├── StoreError        an index could not answer
+│   ├── StoreLocked       another process holds the folder
+│   └── StoreUnavailable  an outside store did not answer
+├── EmbeddingUnavailable  no model, or its package is not installed
+└── SecretSurvived    a document still holds a secret after redaction; it is rejected
 """
+
 from enum import StrEnum
 
 

@@ -1,4 +1,5 @@
 """The seams: what a room needs from outside, and what the outside promises."""
+
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol

@@ -2,6 +2,7 @@
 
 Exit codes: 0 done, 1 the answer is no, 2 bad input or configuration, 3 an outside system failed.
 """
+
 import importlib
 import sys
 

@@ -1,4 +1,5 @@
 """What a sender told us, after parsing; nothing in it is trusted as text."""
+
 from msgspec import Struct, field
 
 _SERVICE_LABELS = ("service", "service_name", "app", "job", "deployment", "container", "component")

@@ -1,4 +1,5 @@
 """The one record that flows: each stage takes a `Case` and returns it with one more part filled in."""
+
 from pathlib import Path
 from typing import Any
 

@@ -1,4 +1,5 @@
 """What was changed: commits, deploys, flags, configuration."""
+
 from typing import Any
 
 from msgspec import Struct

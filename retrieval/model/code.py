@@ -1,4 +1,5 @@
 """Stack traces and symbols, whatever the language."""
+
 from typing import Any
 
 from msgspec import Struct, field

@@ -1,4 +1,5 @@
 """What an index holds, what it is asked, what it answers."""
+
 from typing import Any
 
 from msgspec import Struct, field

@@ -1,4 +1,5 @@
 """What is cited, and what is claimed."""
+
 from typing import Any
 
 from msgspec import Struct, field

@@ -1,4 +1,5 @@
 """What was seen when the code was run."""
+
 from typing import Any
 
 from msgspec import Struct, field

@@ -1,4 +1,5 @@
 """What was recorded: spans, log records, metric series, test results, postmortems, each normalised."""
+
 from typing import Any
 
 from msgspec import Struct, field

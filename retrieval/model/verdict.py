@@ -1,4 +1,5 @@
 """The ladder (row F5). A rung is claimed only with its artifact; `retrieval.judgement.verdict` decides."""
+
 from enum import StrEnum
 
 
