@@ -86,6 +86,7 @@ class Suspect(Struct, frozen=True, kw_only=True):
     service: str
     deploy: Deploy
     reached_ns: int
+    symbols: tuple[str, ...] = ()  # ids of the symbols that its hunks touch
 
 
 class RankedItem(Struct, frozen=True):
@@ -144,7 +145,9 @@ class Case(Struct, frozen=True, kw_only=True):
     topology: Topology = Topology()
     rollout: Rollout = Rollout()
     suspects: tuple[Suspect, ...] = ()
-    symbols: tuple[Symbol, ...] = ()  # of the suspected service at its deployed commit
+    symbols: tuple[Symbol, ...] = ()  # of the crashing service at its deployed commit
+    calls: dict[str, tuple[str, ...]] = field(default_factory=dict)  # symbol id -> ids it refers to, likewise
+    service_scores: tuple[RankedItem, ...] = ()  # how unlike its own baseline each service is, best first
     crashes: tuple[CrashGroup, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     hypotheses: tuple[Hypothesis, ...] = ()  # best first
