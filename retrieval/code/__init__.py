@@ -1,0 +1,1 @@
+"""Reads git repositories: history, files, who owns them, which symbols a commit touched."""
