@@ -1,4 +1,5 @@
 """Moments as people read them; always UTC."""
+
 from datetime import UTC, datetime
 
 

@@ -16,8 +16,23 @@ FRAME_DECAY = 0.7
 ON_STACK, TOUCHED, CALLED = 0.5, 0.4, 0.2
 CONVICTED = 10.0
 _DEPENDENCY_FILES = frozenset(
-    "requirements.txt pyproject.toml setup.cfg setup.py poetry.lock uv.lock Pipfile.lock pom.xml build.gradle "
-    "build.gradle.kts go.mod package.json package-lock.json Cargo.toml Cargo.lock".split()
+    [
+        "requirements.txt",
+        "pyproject.toml",
+        "setup.cfg",
+        "setup.py",
+        "poetry.lock",
+        "uv.lock",
+        "Pipfile.lock",
+        "pom.xml",
+        "build.gradle",
+        "build.gradle.kts",
+        "go.mod",
+        "package.json",
+        "package-lock.json",
+        "Cargo.toml",
+        "Cargo.lock",
+    ]
 )
 _TEST_PARTS = frozenset({"test", "tests", "testing", "docs", "doc", ".github"})
 
