@@ -1,0 +1,405 @@
+"""All that can be configured: one YAML file, each key also by environment, described once and checked at the start.
+
+Nothing is read here at import; `load` is given the file and the environment. The environment wins over the file.
+"""
+
+import ipaddress
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, get_origin
+
+import yaml
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic.fields import FieldInfo
+
+from retrieval.errors import BadInput
+
+PREFIX = "RECEIPTS_"
+CONFIG_VARIABLE = "RECEIPTS_CONFIG"
+_UNITS_NS = {"ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9, "d": 86400 * 10**9}
+_DURATION = re.compile(r"(?:\d{1,9}(?:ms|s|m|h|d))+")
+_DURATION_PART = re.compile(r"(\d+)(ms|s|m|h|d)")
+
+
+def duration_ns(text: str) -> int:
+    """Nanoseconds of a duration as people write it: "45m", "1h30m", "0s".
+
+    Raises: ValueError.
+    """
+    if not _DURATION.fullmatch(text):
+        raise ValueError(f"{text[:40]!r} is not a duration such as 45m, 24h or 1h30m")
+    return sum(int(number) * _UNITS_NS[unit] for number, unit in _DURATION_PART.findall(text))
+
+
+def _duration(text: str) -> str:
+    duration_ns(text)
+    return text
+
+
+def _http_url(text: str) -> str:
+    if text and not re.match(r"https?://[^/\s]+", text):
+        raise ValueError(f"{text[:80]!r} is not an address that begins with http:// or https://")
+    return text.rstrip("/")
+
+
+def _no_blank_secret(values: list[SecretStr]) -> list[SecretStr]:
+    if any(not value.get_secret_value().strip() for value in values):
+        raise ValueError("an entry is empty; everybody could send it")
+    return values
+
+
+def _user_and_password(values: list[SecretStr]) -> list[SecretStr]:
+    for value in values:
+        user, colon, password = value.get_secret_value().partition(":")
+        if not (user and colon and password):
+            raise ValueError("an entry is not of the form user:password")
+    return values
+
+
+Duration = Annotated[str, AfterValidator(_duration)]
+HttpUrl = Annotated[str, AfterValidator(_http_url)]
+Tokens = Annotated[list[SecretStr], AfterValidator(_no_blank_secret)]
+Logins = Annotated[list[SecretStr], AfterValidator(_user_and_password)]
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+
+class Mapped(Section):
+    """How the alerts of a sender without an adapter are read: dotted paths such as `event.monitor[0].name`, several
+    candidates separated by `|`, the first that is there wins."""
+
+    alerts: str = Field(
+        default="alerts|events|items", description="path of the list of alerts; absent there: the body is one"
+    )
+    name: str = Field(default="alertname|labels.alertname|title|name|rule.name|event|message", description="what fired")
+    status: str = Field(default="status|state|action|transition", description="firing or resolved")
+    resolved: list[str] = Field(
+        default=["resolved", "ok", "recovered", "closed", "close", "normal", "inactive", "resolve"],
+        description="values of status that mean that it is over, whatever their case",
+    )
+    fingerprint: str = Field(
+        default="fingerprint|id|alias|dedup_key|key", description="what stays the same between repeats"
+    )
+    starts: str = Field(
+        default="startsAt|starts_at|started_at|created_at|timestamp|time", description="RFC 3339 or Unix time"
+    )
+    ends: str = Field(default="endsAt|ends_at|ended_at|resolved_at", description="RFC 3339 or Unix time")
+    summary: str = Field(
+        default="summary|annotations.summary|description|body|text", description="one sentence for people"
+    )
+    url: str = Field(default="generatorURL|url|link|html_url", description="where the sender shows it")
+    labels: str = Field(default="labels|tags|details", description="path of a flat map of labels")
+    label: dict[str, str] = Field(
+        default={
+            "service": "service|service.name|service_name",
+            "severity": "severity|priority|level",
+            "region": "region",
+        },
+        description="further labels, each with the path of its value",
+    )
+
+
+class Alerts(Section):
+    tokens: Tokens = Field(default=[], description="bearer tokens that open every write endpoint but Slack's")
+    basic: Logins = Field(
+        default=[], description='"user:password" pairs that open the same endpoints by basic authentication'
+    )
+    mapped: dict[str, Mapped] = Field(
+        default={},
+        description="further alert senders, name -> mapping of JSON paths; each is served at POST /alerts/NAME",
+    )
+
+    @property
+    def open(self) -> bool:
+        """Nobody has to prove who they are; allowed on loopback only."""
+        return not (self.tokens or self.basic)
+
+
+class Pages(Section):
+    private: bool = Field(
+        default=False,
+        description="ask for the credentials of `alerts` on incident pages and bundles; else their address is the key",
+    )
+
+
+class Slack(Section):
+    api_url: HttpUrl = Field(default="https://slack.com/api", description="base address of Slack's Web API")
+    bot_token: SecretStr = Field(
+        default=SecretStr(""), description="xoxb- token of the installed app; empty = no Slack"
+    )
+    signing_secret: SecretStr = Field(
+        default=SecretStr(""), description="verifies what Slack sends to POST /slack/events"
+    )
+    app_token: SecretStr = Field(default=SecretStr(""), description="xapp- token; set = Socket Mode instead of HTTP")
+    channel: str = Field(default="", description="id of the channel that incidents are posted to")
+
+    @property
+    def enabled(self) -> bool:
+        return bool(self.bot_token.get_secret_value())
+
+
+class Store(Section):
+    url: HttpUrl = Field(default="", description='"" = embedded in `data`; http(s):// = Elasticsearch')
+
+
+class Jobs(Section):
+    url: str = Field(
+        default="", pattern=r"^(postgres(ql)?://.+)?$", description='"" = SQLite in `data`; postgresql:// = Postgres'
+    )
+
+
+class Prometheus(Section):
+    url: HttpUrl = Field(default="", description="base address of Prometheus; empty = no metrics are asked for")
+
+
+class Alertmanager(Section):
+    url: HttpUrl = Field(
+        default="", description="base address of Alertmanager's API, to fetch what `max_alerts` cut off"
+    )
+
+
+class Service(Section):
+    """One entry of `services`, as in services.json of a case folder."""
+
+    repo: str = Field(default="", description="path or URL of a clone")
+    path_prefix: str = Field(default="", description="the service's folder in the repository")
+    language: str = Field(default="", description="its main language")
+    owners: list[str] = Field(default=[], description="who is named in the message")
+    environment: str = Field(
+        default="", description="requirements or lock file in the repository, or the path of a prepared one"
+    )
+
+
+class Model(Section):
+    name: str = Field(default="", description="language model; empty = none is asked")
+    base_url: HttpUrl = Field(default="", description="an OpenAI-compatible endpoint; empty = the client's default")
+    api_key: SecretStr = Field(default=SecretStr(""), description="its key; absent = no model")
+
+    @property
+    def enabled(self) -> bool:
+        return bool(self.name and self.api_key.get_secret_value())
+
+
+class Embedding(Section):
+    model: str = Field(
+        default="all-MiniLM-L6-v2", description='folder or name of a sentence-transformers model; "" = none'
+    )
+
+
+class Sandbox(Section):
+    enabled: bool = Field(default=True, description="run generated tests; off = hypotheses only, up to `supported`")
+    user: str = Field(
+        default="", description="unprivileged user that runs tests when the server is root; empty = nobody"
+    )
+
+
+class WindowSize(Section):
+    before: Duration = Field(default="45m", description="how far before the onset telemetry is read")
+    after: Duration = Field(default="15m", description="how far after the onset telemetry is read")
+    diffs: Duration = Field(default="24h", description="how far before the onset changes are suspects")
+
+
+class Settings(Section):
+    """Validated settings. Secrets are `SecretStr`: they appear in no log and no repr."""
+
+    listen: str = Field(default="127.0.0.1:8080", description="HOST:PORT of the web server; port 0 = any free one")
+    data: Path = Field(
+        default=Path("receipts-data"), description="folder of the embedded store, the state and the bundles"
+    )
+    public_url: HttpUrl = Field(
+        default="", description="address under which people reach this server; makes citations links"
+    )
+    alerts: Alerts = Field(default=Alerts(), description="who may send alerts")
+    pages: Pages = Field(default=Pages(), description="who may read incident pages")
+    slack: Slack = Field(default=Slack(), description="where incidents are posted")
+    store: Store = Field(default=Store(), description="where documents are kept")
+    jobs: Jobs = Field(default=Jobs(), description="where deliveries, incidents and jobs are kept")
+    prometheus: Prometheus = Field(default=Prometheus(), description="metrics")
+    alertmanager: Alertmanager = Field(default=Alertmanager(), description="the sender's API")
+    services: dict[str, Service] = Field(default={}, description="name -> repository, language, owners, environment")
+    model: Model = Field(default=Model(), description="language model")
+    embedding: Embedding = Field(default=Embedding(), description="dense vectors")
+    sandbox: Sandbox = Field(default=Sandbox(), description="where generated tests run")
+    window: WindowSize = Field(default=WindowSize(), description="what is looked at around the onset")
+    phase: Literal[1, 2, 3, 4] = Field(
+        default=3,
+        description="1 read only, 2 tests and bundles, 3 patches too, 4 trivial guard patches without approval",
+    )
+    kill_switch: bool = Field(default=False, description="on = alerts are kept and shown, nothing is triaged or run")
+
+    @property
+    def host(self) -> str:
+        return self.listen.rpartition(":")[0].strip("[]")
+
+    @property
+    def port(self) -> int:
+        return int(self.listen.rpartition(":")[2])
+
+    @property
+    def on_loopback(self) -> bool:
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    @model_validator(mode="after")
+    def _whole(self) -> "Settings":
+        host, colon, port = self.listen.rpartition(":")
+        if not (host and colon and port.isascii() and port.isdigit() and int(port) < 65536):
+            raise _Wrong("listen", f"{self.listen[:80]!r} is not HOST:PORT")
+        if self.alerts.open and not self.on_loopback:
+            raise _Wrong(
+                "alerts.tokens", f"none is set and listen is {self.listen}: anyone could write; set it or alerts.basic"
+            )
+        if self.slack.enabled and not self.slack.channel:
+            raise _Wrong("slack.channel", "not set although slack.bot_token is: there is nowhere to post")
+        if not self.slack.enabled and (self.slack.app_token.get_secret_value()):
+            raise _Wrong("slack.bot_token", "not set although slack.app_token is")
+        for name in self.alerts.mapped:
+            if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,63}", name):
+                raise _Wrong(f"alerts.mapped.{name}", "a sender's name has lower-case letters, digits, - and _ only")
+        return self
+
+
+class _Wrong(ValueError):
+    """A check over several keys failed; carries the key that is named."""
+
+    def __init__(self, key: str, reason: str) -> None:
+        super().__init__(reason)
+        self.key = key
+
+
+class Entry(NamedTuple):
+    """One line of the reference page."""
+
+    key: str
+    env: str
+    default: str
+    description: str
+
+
+def load(file: Path | None, environ: Mapping[str, str]) -> Settings:
+    """Settings from the file (else `RECEIPTS_CONFIG`, else none) under the environment.
+
+    Raises: BadInput naming the file or variable and the key.
+    """
+    named = environ.get(CONFIG_VARIABLE, "")
+    file = file or (Path(named) if named else None)
+    values = _read(file) if file else {}
+    origin = {key: str(file) for key in _leaves(values)}
+    for key, variable, value in _from_environment(environ):
+        _put(values, key.split("."), value, variable)
+        origin[key] = variable
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        raise _explain(error, origin, str(file) if file else "settings") from None
+
+
+def reference() -> list[Entry]:
+    """Every key with its variable, default and meaning, in the order of the page."""
+    return [Entry(key, _variable(key), _shown(info), info.description or "") for key, info in _fields(Settings, "")]
+
+
+def _fields(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo]]:
+    for name, info in model.model_fields.items():
+        kind = info.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from _fields(kind, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", info
+
+
+def _variable(key: str) -> str:
+    return PREFIX + key.replace(".", "__").upper()
+
+
+def _shown(info: FieldInfo) -> str:
+    value = info.get_default()
+    if isinstance(value, SecretStr):
+        return ""
+    return str(value) if isinstance(value, str | Path) else json.dumps(value)
+
+
+def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, str, Any]]:
+    known = {_variable(key): (key, info) for key, info in _fields(Settings, "")}
+    for variable in sorted(environ):
+        if variable in known:
+            key, info = known[variable]
+            yield key, variable, _from_text(info, variable, environ[variable])
+        elif variable.startswith(PREFIX) and "__" in variable:
+            # Without "__" it may be one of Kubernetes' own (RECEIPTS_PORT, RECEIPTS_SERVICE_HOST): not ours to refuse.
+            raise BadInput(
+                f"{variable}: there is no such setting", subject=variable, remedy="see the settings reference"
+            )
+
+
+def _from_text(info: FieldInfo, variable: str, text: str) -> Any:
+    if get_origin(info.annotation) not in (list, dict):
+        return int(text) if get_origin(info.annotation) is Literal and text.strip().isdigit() else text
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise BadInput(f"{variable}: not JSON, although lists and maps are", subject=variable) from None
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        values = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadInput(f"{file}: cannot be read ({error.strerror})", subject=str(file)) from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{file}: not UTF-8 text", subject=str(file)) from None
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" (line {mark.line + 1})" if mark else ""
+        raise BadInput(f"{file}: not YAML{where}", subject=str(file)) from None
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise BadInput(f"{file}: not a map of settings", subject=str(file))
+    return values
+
+
+def _put(values: dict[str, Any], path: list[str], value: Any, variable: str) -> None:
+    for part in path[:-1]:
+        inner = values.get(part)
+        if inner is None:
+            inner = values[part] = {}
+        if not isinstance(inner, dict):
+            raise BadInput(f"{variable}: the file gives {part} a value that is not a map", subject=variable)
+        values = inner
+    values[path[-1]] = value
+
+
+def _leaves(values: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
+    for key, value in values.items():
+        yield f"{prefix}{key}"
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{prefix}{key}.")
+
+
+def _explain(error: ValidationError, origin: Mapping[str, str], default: str) -> BadInput:
+    """One line that names where the value came from and the key; never the value of a secret."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    cause = (first.get("ctx") or {}).get("error")
+    key = cause.key if isinstance(cause, _Wrong) else ".".join(str(part) for part in first["loc"]) or "settings"
+    reason = str(cause) if cause else _reason(first["type"], first["msg"])
+    where = next((origin[k] for k in _ancestors(key) if k in origin), default)
+    return BadInput(f"{where}: {key}: {reason}", subject=key, remedy="")
+
+
+def _reason(kind: str, message: str) -> str:
+    return "there is no such setting" if kind == "extra_forbidden" else message[:1].lower() + message[1:]
+
+
+def _ancestors(key: str) -> Iterator[str]:
+    parts = key.split(".")
+    for end in range(len(parts), 0, -1):
+        yield ".".join(parts[:end])
