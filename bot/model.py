@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from retrieval.model import Alert, Case
 
@@ -18,7 +18,10 @@ class IncidentView(Struct, frozen=True, kw_only=True):
     """All that a message, a page or the terminal shows of one incident at one moment.
 
     `status` is looking|done|failed. While looking, `stage` names the stage and `known` what is known so far, one line
-    each. `revision` grows with every change; a view of a lower revision never overwrites a higher one.
+    each. When failed, `stage` is the reason (crashed | timeout | kill_switch | unreadable: the sender's text could not
+    be read and is in the alert's annotations as `raw`) and `known` says what to do next. `case` is None when failed
+    before a first conclusion; after a re-run that failed it still is the conclusion before. A case here has no
+    telemetry left in `sources`. `revision` grows with every change; a view of a lower revision never overwrites a higher one.
     """
 
     incident_id: str
@@ -95,6 +98,7 @@ class Rerun(Struct, frozen=True, kw_only=True):
     service: str = ""
     as_of_ns: int | None = None
     snapshot: str = ""
+    answers: dict[str, str] = field(default_factory=dict)  # what a person said was missing -> the value (row B8)
 
 
 class Actions(Protocol):
