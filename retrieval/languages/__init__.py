@@ -4,10 +4,11 @@
 """
 
 from retrieval.languages.base import MAX_SOURCE_BYTES, Language
+from retrieval.languages.java import Java
 from retrieval.languages.python import Python
 from retrieval.model import StackTrace
 
-LANGUAGES: dict[str, Language] = {language.name: language for language in (Python(),)}
+LANGUAGES: dict[str, Language] = {language.name: language for language in (Python(), Java())}
 
 MAX_TEXT = 4_000_000  # characters of one text that are searched for traces
 

@@ -7,14 +7,14 @@ from retrieval.model import Symbol
 
 _GRAMMAR = "tree_sitter_python"
 _DEFINITIONS = ("function_definition", "class_definition")
-_PARAMETER_NAMES = {
-    "identifier": "",
-    "default_parameter": "",
-    "typed_parameter": "",
-    "typed_default_parameter": "",
-    "list_splat_pattern": "",
-    "dictionary_splat_pattern": "",
-}
+_PARAMETERS = (
+    "identifier",
+    "default_parameter",
+    "typed_parameter",
+    "typed_default_parameter",
+    "list_splat_pattern",
+    "dictionary_splat_pattern",
+)
 
 
 def symbols(path: str, source: bytes) -> list[Symbol]:
@@ -65,7 +65,7 @@ def _parameters(node: Node | None) -> tuple[str, ...]:
     """Names as in the definition, stars kept, `/` and bare `*` left out."""
     names = []
     for child in node.named_children if node is not None else ():
-        if child.type in _PARAMETER_NAMES:
+        if child.type in _PARAMETERS:
             named = child.child_by_field_name("name") or (child if child.type != "typed_parameter" else child.child(0))
             names.append(syntax.text(named))
     return tuple(name for name in names if name)

@@ -1,0 +1,178 @@
+"""Stack traces as `Throwable.printStackTrace` and logback print them
+(https://docs.oracle.com/en/java/javase/17/docs/api/java.base/java/lang/Throwable.html#printStackTrace()).
+
+Frames are printed innermost first and come out outermost first. `... n more` is filled in from the enclosing trace.
+`Frame.file` is the bare file name as printed, `Frame.module` the class with its package, `Frame.function` the method.
+"""
+
+import re
+
+from msgspec import Struct, field
+
+from retrieval.languages.chain import MAX_CHAIN
+from retrieval.languages.java.frames import in_app
+from retrieval.languages.lines import indent, split_lines, starts_record, strip_prefixes
+from retrieval.model import Frame, StackTrace
+
+LANGUAGE = "java"
+MAX_FRAMES = 2_000
+MAX_MESSAGE_LINES = 100
+
+_PLACE = r"\((?:(?P<file>[^():/]*\.\w+)(?::(?P<line>-?\d{1,9}))?|Native Method|Unknown Source(?::\d+)?|<\w+>|)\)"
+_FRAME = re.compile(rf"\s*at (?P<where>[^\s()][^()]*){_PLACE}(?:\s.*)?$")
+_FRAME_AT = re.compile(rf"\s+at [\w$./@]+\.[\w$<>]+{_PLACE}")
+_MORE = re.compile(r"\s*\.\.\. (\d{1,6}) (?:more|common frames omitted)\s*$")
+_TYPE = r"(?:[^\W\d][\w$]*\.)*[^\W\d][\w$]*"
+_LINKED = re.compile(
+    rf"(\s*)(Caused by|Suppressed|Wrapped by): (?:\[CIRCULAR REFERENCE: ?)?({_TYPE})(?:: ?(.*?))?\]?\s*$"
+)
+_THREAD = re.compile(r'Exception in thread "[^"]*" ')
+# A type at the start of a line: qualified, or with a name that says what it is.
+_PLAIN = re.compile(
+    rf"\s*((?:[^\W\d][\w$]*\.)+[\w$]*[A-Z][\w$]*|{_TYPE}?(?:Exception|Error|Throwable|Failure|Failed))(?:: ?(.*))?$"
+)
+# The same behind a log prefix; here the name must say what it is.
+_INLINE = re.compile(rf"(?:^|[\s:\[(])({_TYPE}(?:Exception|Error|Throwable))(?:: (.*))?$")
+
+
+class _Thrown(Struct):
+    """One exception being read; `frames` innermost first."""
+
+    column: int
+    type: str
+    message: str
+    kind: str = ""
+    frames: list[Frame] = field(default_factory=list)
+    above: "_Thrown | None" = None
+    cause: "_Thrown | None" = None
+    suppressed: "list[_Thrown]" = field(default_factory=list)
+
+
+def parse(text: str) -> list[StackTrace]:
+    """Every chain in a text; see `Language.parse`."""
+    if "at " not in text:
+        return []
+    if "\\n\\tat " in text or "\\n    at " in text:
+        text = text.replace("\\n", "\n").replace("\\t", "\t")
+    lines = strip_prefixes(split_lines(text), _body_start)
+    found: list[StackTrace] = []
+    at = after = 0
+    while at < len(lines):
+        if _FRAME.match(lines[at]):
+            root, at = _read(lines, at, after)
+            after = at
+            if root.type or root.frames:
+                found.append(_trace(root))
+        else:
+            at += 1
+    return found
+
+
+def _body_start(line: str) -> int | None:
+    match = _FRAME_AT.search(line)
+    return match.start() if match else None
+
+
+def _read(lines: list[str], first: int, after: int) -> tuple[_Thrown, int]:
+    """The trace whose first frame stands at `first`; its exception is looked for down to the line `after`."""
+    root = _header(lines, first, after)
+    stack = [root]
+    at = first
+    while at < len(lines):
+        line = lines[at]
+        if frame := _FRAME.match(line):
+            _add_frame(stack[-1], frame)
+        elif more := _MORE.match(line):
+            _fill_in(stack[-1], int(more[1]))
+        elif linked := _LINKED.match(line):
+            at = _open(lines, at, linked, stack)
+        elif line.strip() or not _goes_on(lines, at):
+            break
+        at += 1
+    return root, at
+
+
+def _goes_on(lines: list[str], at: int) -> bool:
+    following = lines[at + 1] if at + 1 < len(lines) else ""
+    return bool(_LINKED.match(following) or _MORE.match(following))
+
+
+def _header(lines: list[str], first: int, after: int) -> _Thrown:
+    """The nearest line above that names an exception; the lines between are its message."""
+    lowest = max(after, first - MAX_MESSAGE_LINES)
+    for at in range(first - 1, lowest - 1, -1):
+        line = lines[at]
+        thread = _THREAD.search(line)
+        match = _PLAIN.match(line[thread.end() :] if thread else line) or _INLINE.search(line)
+        if match:
+            message = "\n".join([match[2] or "", *lines[at + 1 : first]]).strip()
+            return _Thrown(column=-1, type=match[1], message=message)
+        if starts_record(line):
+            break
+    return _Thrown(column=-1, type="", message="")
+
+
+def _add_frame(thrown: _Thrown, match: re.Match[str]) -> None:
+    if len(thrown.frames) >= MAX_FRAMES:
+        return
+    module, _, function = match["where"].rpartition("/")[2].strip().rpartition(".")
+    line = int(match["line"]) if match["line"] else None
+    thrown.frames.append(
+        Frame(
+            file=match["file"] or "",
+            function=function,
+            line=line if line is None or line > 0 else None,
+            module=module,
+            in_app=in_app(function, module),
+        )
+    )
+
+
+def _fill_in(thrown: _Thrown, count: int) -> None:
+    """`... n more`: the last n frames are those of the enclosing trace."""
+    if thrown.above is not None and count > 0:
+        room = MAX_FRAMES - len(thrown.frames)
+        thrown.frames += thrown.above.frames[-count:][:room]
+
+
+def _open(lines: list[str], at: int, match: re.Match[str], stack: list[_Thrown]) -> int:
+    """Hang a linked exception where its column says; returns the last line of its message."""
+    column = indent(match[1] + "x")
+    suppressed = match[2] == "Suppressed"
+    while len(stack) > 1 and (stack[-1].column >= column if suppressed else stack[-1].column > column):
+        stack.pop()
+    above = stack[-1]
+    end = at
+    while end + 1 < len(lines) and end - at < MAX_MESSAGE_LINES and _is_message(lines[end + 1]):
+        end += 1
+    if not any(_FRAME.match(lines[n]) or _MORE.match(lines[n]) for n in range(end + 1, min(end + 2, len(lines)))):
+        end = at  # no frames follow, so that nothing says that these lines are a message
+    text = "\n".join([match[4] or "", *lines[at + 1 : end + 1]]).strip()
+    kind = "suppressed" if suppressed else "cause"
+    thrown = _Thrown(column=column, type=match[3], message=text, kind=kind, above=above)
+    if suppressed:
+        above.suppressed.append(thrown)
+    else:
+        above.cause = thrown
+        if above.column == column:
+            stack.pop()
+    if len(stack) < MAX_CHAIN:
+        stack.append(thrown)
+    return end
+
+
+def _is_message(line: str) -> bool:
+    return not (_FRAME.match(line) or _MORE.match(line) or _LINKED.match(line) or starts_record(line))
+
+
+def _trace(thrown: _Thrown, depth: int = 0) -> StackTrace:
+    deeper = depth < MAX_CHAIN
+    return StackTrace(
+        language=LANGUAGE,
+        type=thrown.type,
+        message=thrown.message,
+        frames=tuple(reversed(thrown.frames)),
+        cause=_trace(thrown.cause, depth + 1) if thrown.cause and deeper else None,
+        cause_kind=thrown.kind,
+        members=tuple(_trace(s, depth + 1) for s in thrown.suppressed) if deeper else (),
+    )
