@@ -21,7 +21,8 @@ class IncidentView(Struct, frozen=True, kw_only=True):
     each. When failed, `stage` is the reason (crashed | timeout | kill_switch | unreadable: the sender's text could not
     be read and is in the alert's annotations as `raw`) and `known` says what to do next. `case` is None when failed
     before a first conclusion; after a re-run that failed it still is the conclusion before. A case here has no
-    telemetry left in `sources`. `revision` grows with every change; a view of a lower revision never overwrites a higher one.
+    telemetry left in `sources`. `revision` grows with every change; a view of a lower revision never overwrites a
+    higher one.
     """
 
     incident_id: str

@@ -7,7 +7,7 @@ _SERVICE_LABELS = ("service", "service_name", "app", "job", "deployment", "conta
 
 class Alert(Struct, frozen=True, kw_only=True):
     """One alert of one sender. `fingerprint` identifies the label set; `starts_ns` is when it began to fire (an upper
-    bound of the onset, never the onset itself)."""
+    bound of the onset, never the onset itself; 0: the sender did not say)."""
 
     source: str
     fingerprint: str
@@ -53,3 +53,4 @@ class AlertBatch(Struct, frozen=True, kw_only=True):
     alerts: tuple[Alert, ...] = ()
     rejected: tuple[tuple[str, str], ...] = ()  # (raw JSON text of the alert, reason)
     truncated: int = 0
+    group_labels: dict[str, str] = field(default_factory=dict)  # what the sender grouped by

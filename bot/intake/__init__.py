@@ -1,0 +1,1 @@
+"""Who may send, and what was sent? Webhooks in; a durable delivery out."""
