@@ -22,7 +22,7 @@ _FOREIGN = tuple(
     com.alibaba.druid. io.sentry.
     org.junit. junit. org.testng. org.mockito. org.hamcrest. org.assertj. org.apache.maven.
     org.apache.tools.ant. org.gradle. worker.org.gradle. com.intellij. org.opentest4j.
-    """.split()
+    """.split()  # noqa: SIM905 - one line a kind is easier to read and to extend
 )
 # Written at run time: reflection, proxies (https://docs.oracle.com/javase/8/docs/api/java/lang/reflect/Proxy.html).
 _GENERATED = re.compile(

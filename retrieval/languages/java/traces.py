@@ -16,23 +16,27 @@ from retrieval.model import Frame, StackTrace
 
 LANGUAGE = "java"
 MAX_FRAMES = 2_000
-MAX_MESSAGE_LINES = 100
+MAX_MESSAGE_LINES = 200
+_MAX_LOOK_BACK = 2_000  # lines; comparison failures print whole trees
 
 _PLACE = r"\((?:(?P<file>[^():/]*\.\w+)(?::(?P<line>-?\d{1,9}))?|Native Method|Unknown Source(?::\d+)?|<\w+>|)\)"
 _FRAME = re.compile(rf"\s*at (?P<where>[^\s()][^()]*){_PLACE}(?:\s.*)?$")
 _FRAME_AT = re.compile(rf"\s+at [\w$./@]+\.[\w$<>]+{_PLACE}")
 _MORE = re.compile(r"\s*\.\.\. (\d{1,6}) (?:more|common frames omitted)\s*$")
-_TYPE = r"(?:[^\W\d][\w$]*\.)*[^\W\d][\w$]*"
+# Names are bounded so that no text makes a match quadratic.
+_PACKAGE = r"(?:[^\W\d][\w$]{0,200}\.){0,30}"
+_TYPE = rf"{_PACKAGE}[^\W\d][\w$]{{0,200}}"
 _LINKED = re.compile(
     rf"(\s*)(Caused by|Suppressed|Wrapped by): (?:\[CIRCULAR REFERENCE: ?)?({_TYPE})(?:: ?(.*?))?\]?\s*$"
 )
 _THREAD = re.compile(r'Exception in thread "[^"]*" ')
 # A type at the start of a line: qualified, or with a name that says what it is.
 _PLAIN = re.compile(
-    rf"\s*((?:[^\W\d][\w$]*\.)+[\w$]*[A-Z][\w$]*|{_TYPE}?(?:Exception|Error|Throwable|Failure|Failed))(?:: ?(.*))?$"
+    rf"\s*((?!\.)(?=\w{{1,200}}\.){_PACKAGE}[\w$]{{0,200}}[A-Z][\w$]{{0,200}}|{_TYPE}?(?:Exception|Error|Throwable|Failure))"
+    r"(?:: ?(.*))?$"
 )
 # The same behind a log prefix; here the name must say what it is.
-_INLINE = re.compile(rf"(?:^|[\s:\[(])({_TYPE}(?:Exception|Error|Throwable))(?:: (.*))?$")
+_INLINE = re.compile(rf"(?:^|[\s:\[(])({_TYPE}?(?:Exception|Error|Throwable))(?:: (.*))?$")
 
 
 class _Thrown(Struct):
@@ -99,13 +103,13 @@ def _goes_on(lines: list[str], at: int) -> bool:
 
 def _header(lines: list[str], first: int, after: int) -> _Thrown:
     """The nearest line above that names an exception; the lines between are its message."""
-    lowest = max(after, first - MAX_MESSAGE_LINES)
+    lowest = max(after, first - _MAX_LOOK_BACK)
     for at in range(first - 1, lowest - 1, -1):
         line = lines[at]
         thread = _THREAD.search(line)
         match = _PLAIN.match(line[thread.end() :] if thread else line) or _INLINE.search(line)
         if match:
-            message = "\n".join([match[2] or "", *lines[at + 1 : first]]).strip()
+            message = "\n".join([match[2] or "", *lines[at + 1 : first][:MAX_MESSAGE_LINES]]).strip()
             return _Thrown(column=-1, type=match[1], message=message)
         if starts_record(line):
             break

@@ -75,13 +75,8 @@ def _add_frame(report: _Report, place: re.Match[str]) -> None:
         name = re.split(r"[\[ ]", report.heading)[0].rpartition(".")[2]
     report.frames.append(Frame(file=file, function=name, line=int(number), code=report.code, in_app=in_app(file)))
     report.defined, report.code = None, ""
-    if error and report.errors and not _names(report.errors[0], error):
-        report.errors[0] = f"{error}: {report.errors[0]}"
-
-
-def _names(line: str, error: str) -> bool:
-    typed = _TYPED.match(line.strip())
-    return bool(typed) and typed is not None and typed[1].rpartition(".")[2] == error.rpartition(".")[2]
+    if error and report.errors and not _TYPED.match(report.errors[0].strip()):
+        report.errors[0] = f"{error}: {report.errors[0].strip()}"
 
 
 def _finish(report: _Report, found: list[tuple[int, Item]]) -> None:

@@ -20,6 +20,7 @@ HEADER = re.compile(r"Traceback \(most recent call last\):\s*$")
 _FRAME = re.compile(r'\s*(?:> )?File "(.*)", line (\d+)(?:, in (.*?))?\s*$')
 _FRAME_AT = re.compile(r'  File "[^"]+", line \d+')
 _CARETS = re.compile(r"[\s^~│└├┬─]*$")
+_TWISTED = "--- <exception caught here> ---"  # between the outer and the inner frames of a twisted Failure
 _LINKS = {
     "The above exception was the direct cause of the following exception:": "cause",
     "During handling of the above exception, another exception occurred:": "context",
@@ -99,6 +100,8 @@ def _read_frames(lines: list[str], at: int) -> tuple[tuple[Frame, ...], int, int
         elif not line.strip():
             if not _goes_on(lines, at, base):
                 break
+        elif line.strip() == _TWISTED:
+            pass
         elif raw and indent(line) > base:
             if not raw[-1][3] and not _CARETS.match(line) and not line.strip().startswith("[Previous line repeated"):
                 raw[-1][3] = line.strip()
