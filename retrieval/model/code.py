@@ -22,7 +22,11 @@ class Frame(Struct, frozen=True, kw_only=True):
 
 
 class StackTrace(Struct, frozen=True, kw_only=True):
-    """One thrown exception with its frames **outermost first**; `cause` is what it was raised from."""
+    """One thrown exception with its frames **outermost first**; `cause` is what it was raised from.
+
+    `cause_kind` says how this one hangs below the one that holds it ("" on top): as its `cause` (raised from it), its
+    `context` (being handled when it was raised), `suppressed` by it, or as a `member` of a group.
+    """
 
     language: str
     type: str  # as printed, qualified where the runtime qualifies it

@@ -18,8 +18,11 @@ __all__ = [
     "MESSAGE_CAP",
     "error_signature",
     "frame_path",
+    "frame_qualname",
+    "frame_symbol",
     "in_repository",
     "normalise_message",
+    "origins",
     "repo_path",
     "same_error",
     "same_type",
@@ -163,6 +166,44 @@ def in_repository(trace: StackTrace, files: Collection[str]) -> StackTrace:
     if any(own):
         frames = tuple(replace(f, in_app=mine) for f, mine in zip(trace.frames, own, strict=True))
     return replace(trace, frames=frames, cause=cause, members=members)
+
+
+def frame_qualname(frame: Frame) -> str:
+    """A frame's function as a symbol's qualified name, as far as the frame alone tells.
+
+    On the JVM `a.b.C$D` and `lambda$run$0` give `C.D.run`, `<init>` the constructor's name; anonymous classes are left
+    out. Elsewhere the printed name without `<locals>`.
+    """
+    if not frame.module:
+        return frame.function.replace(".<locals>", "")
+    outer = [part for part in frame.module.rpartition(".")[2].split("$") if part and not part.isdigit()]
+    name = frame.function
+    if lambda_of := re.match(r"lambda\$(.+?)\$\d+$", name):
+        name = {"new": "<init>", "static": "<clinit>"}.get(lambda_of[1], lambda_of[1])
+    if name == "<init>":
+        name = outer[-1] if outer else name
+    return ".".join(outer if name == "<clinit>" else [*outer, name])
+
+
+def frame_symbol(frame: Frame, path: str, symbols: Collection[Symbol]) -> Symbol | None:
+    """The symbol of a file that a frame was in: the innermost one around its line, if it has the frame's name; else the
+    only one of that name (the line may be of another commit); else None."""
+    qualname = frame_qualname(frame)
+    name = qualname.rpartition(".")[2]
+    at = symbol_at(symbols, path, frame.line)
+    if at is not None and (at.name == name or name.startswith("<")):
+        return at
+    named = [s for s in symbols if s.path == path and s.name == name]
+    exact = [s for s in named if s.qualname == qualname]
+    ids = {s.symbol_id: s for s in exact or named}
+    return next(iter(ids.values())) if len(ids) == 1 else None
+
+
+def origins(trace: StackTrace) -> list[StackTrace]:
+    """The exceptions that it began with: the bottom of the cause chain, of each member where that is a group."""
+    bottom = trace.root
+    members = [m for m in bottom.members if m.cause_kind != "suppressed"]
+    return [origin for member in members for origin in origins(member)] or [bottom]
 
 
 def symbol_at(symbols: Collection[Symbol], path: str, line: int | None) -> Symbol | None:
