@@ -115,7 +115,8 @@ def stack_signature(trace: StackTrace, top: int = 8) -> str:
     frames = [f for f in trace.frames if f.in_app] or list(trace.frames)
     parts: list[str] = [trace.language]
     for frame in reversed(frames):
-        place = f"{frame.module or stable_path(frame.file)}::{frame.function}"
+        package = frame.module.rpartition(".")[0] if frame.module else stable_path(frame.file)
+        place = f"{package}::{frame_qualname(frame)}"
         if place != parts[-1]:
             parts.append(place)
         if len(parts) > top:

@@ -21,7 +21,7 @@ _MAX_LOOK_BACK = 2_000  # lines; comparison failures print whole trees
 
 _PLACE = r"\((?:(?P<file>[^():/]*\.\w+)(?::(?P<line>-?\d{1,9}))?|Native Method|Unknown Source(?::\d+)?|<\w+>|)\)"
 _FRAME = re.compile(rf"\s*at (?P<where>[^\s()][^()]*){_PLACE}(?:\s.*)?$")
-_FRAME_AT = re.compile(rf"\s+at [\w$./@]+\.[\w$<>]+{_PLACE}")
+_FRAME_AT = re.compile(rf"(?:\t| {{4}})\s*at [\w$./@]+\.[\w$<>]+{_PLACE}")
 _MORE = re.compile(r"\s*\.\.\. (\d{1,6}) (?:more|common frames omitted)\s*$")
 # Names are bounded so that no text makes a match quadratic.
 _PACKAGE = r"(?:[^\W\d][\w$]{0,200}\.){0,30}"

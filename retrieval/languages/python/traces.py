@@ -17,10 +17,11 @@ MAX_FRAMES = 2_000
 MAX_MESSAGE_LINES = 200
 
 HEADER = re.compile(r"Traceback \(most recent call last\):\s*$")
-_FRAME = re.compile(r'\s*(?:> )?File "(.*)", line (\d+)(?:, in (.*?))?\s*$')
-_FRAME_AT = re.compile(r'  File "[^"]+", line \d+')
+_FRAME = re.compile(r'\s*(?:> )?File "(.*)", line (\d+)(?:,? in (.*?))?\s*$')
+_FRAME_AT = re.compile(r'  (?:\+ Exception Group Traceback \(|File "[^"]+", line \d)')
 _CARETS = re.compile(r"[\s^~│└├┬─]*$")
 _TWISTED = "--- <exception caught here> ---"  # between the outer and the inner frames of a twisted Failure
+_QUOTE = ('"""', "'''")  # around the traceback of a worker process, as multiprocessing passes it on
 _LINKS = {
     "The above exception was the direct cause of the following exception:": "cause",
     "During handling of the above exception, another exception occurred:": "context",
@@ -32,13 +33,13 @@ _THREAD = re.compile(r"(?:Current thread|Thread) 0x[0-9a-f]+.*\(most recent call
 
 def parse(text: str) -> list[StackTrace]:
     """Every chain in a text; see `Language.parse`."""
-    if "File " not in text and "Traceback (" not in text and "\nE  " not in text:
+    if "File " not in text and "Traceback (" not in text and "E  " not in text:
         return []
     if "Traceback (most recent call last):\\n" in text:
         text = text.replace("\\n", "\n").replace('\\"', '"')
     lines = strip_prefixes(split_lines(text), _body_start)
     found = scan(lines)
-    if "\nE  " in text:
+    if any(line.startswith("E  ") for line in lines):
         found = sorted([*found, *pytest_report.scan(lines, found)], key=lambda pair: pair[0])
     return link(item for _, item in found)
 
@@ -126,7 +127,7 @@ def _read_message(lines: list[str], at: int) -> tuple[list[str], int]:
     rest: list[str] = []
     while at < len(lines) and len(rest) < MAX_MESSAGE_LINES:
         line = lines[at]
-        if starts_record(line) or line.strip() in _LINKS or line.startswith(("E   ", ">  ")):
+        if starts_record(line) or line.strip() in _LINKS or line.strip() in _QUOTE or line.startswith(("E   ", ">  ")):
             break
         if HEADER.search(line) or groups.opens(line) or _FRAME.match(line) or _FAULT.search(line):
             # What introduces the next trace stands on the line before it and is no part of this message.
