@@ -114,9 +114,7 @@ def _selects() -> dict[str, Rule]:
         ),
         "users_select": record(_element(**_ASK, initial_user=optional(string()))),
         "multi_users_select": record(_element(**_ASK, **_MANY, initial_users=optional(array(string())))),
-        "conversations_select": record(
-            _element(**_ASK, **_FILTER, **_URLISH, initial_conversation=optional(string()))
-        ),
+        "conversations_select": record(_element(**_ASK, **_FILTER, **_URLISH, initial_conversation=optional(string()))),
         "multi_conversations_select": record(
             _element(**_ASK, **_FILTER, **_MANY, initial_conversations=optional(array(string())))
         ),
@@ -159,9 +157,7 @@ def _inputs() -> dict[str, Rule]:
         "email_text_input": record(_element(**typed)),
         "url_text_input": record(_element(**typed)),
         "number_input": record(_element(**number, is_decimal_allowed=required(boolean))),
-        "file_input": record(
-            _element(filetypes=optional(array(string())), max_files=optional(integer(1, 10)))
-        ),
+        "file_input": record(_element(filetypes=optional(array(string())), max_files=optional(integer(1, 10)))),
         "rich_text_input": record(
             _element(**_PLACE, dispatch_action_config=optional(_DISPATCH), initial_value=optional(anything))
         ),
@@ -183,9 +179,7 @@ _STYLE = optional(
 )
 _RICH_TEXT: dict[str, Rule] = {
     "text": record(_typed(text=required(string()), style=_STYLE)),
-    "link": record(
-        _typed(url=required(url()), text=optional(string()), unsafe=optional(boolean), style=_STYLE)
-    ),
+    "link": record(_typed(url=required(url()), text=optional(string()), unsafe=optional(boolean), style=_STYLE)),
 }
 _RICH_INLINE: dict[str, Rule] = {
     **_RICH_TEXT,
@@ -208,9 +202,7 @@ _RICH_INLINE: dict[str, Rule] = {
 _RICH_SECTION = record(_typed(elements=required(array(by_type(_RICH_INLINE)))))
 _RICH_PARTS: dict[str, Rule] = {
     "rich_text_section": _RICH_SECTION,
-    "rich_text_quote": record(
-        _typed(elements=required(array(by_type(_RICH_INLINE))), border=optional(integer(0, 1)))
-    ),
+    "rich_text_quote": record(_typed(elements=required(array(by_type(_RICH_INLINE))), border=optional(integer(0, 1)))),
     "rich_text_preformatted": record(
         _typed(
             elements=required(array(by_type(_RICH_TEXT))), border=optional(integer(0, 1)), language=optional(string())

@@ -1,4 +1,4 @@
-"""What a reader sees of an incident, as lines: one card, told alike in Slack, on the terminal and in a picture (pure)."""
+"""What a reader sees of an incident, as lines: one card for Slack, the terminal and the picture (pure)."""
 
 from urllib.parse import quote
 

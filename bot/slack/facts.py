@@ -71,7 +71,7 @@ def _head(view: IncidentView, best: Hypothesis | None) -> dict[str, Any]:
     calm = bool(alert) and alert is not None and alert.severity.lower() in _CALM
     low = view.case is not None and view.case.verdict is Verdict.INSUFFICIENT
     return {
-        "lamp": "🟢" if over else "🟠" if calm or low or view.status == "looking" and view.case is None else "🔴",
+        "lamp": "🟢" if over else "🟠" if calm or low or (view.status == "looking" and view.case is None) else "🔴",
         "service": service,
         "symptom": symptom or (alert.name if alert else view.incident_id),
         "verdict": view.case.verdict.value if view.case else "",
@@ -174,7 +174,9 @@ def _proof(proof: Proof | None) -> dict[str, Any] | None:
     if patch and patch.outcome != "not_run":
         passed = int(patch.regression.get("passed") or 0)
         lit = patch.outcome == "passed"
-        lamps.append({"at": "patched", "outcome": patch.outcome, "lit": lit, "passed": passed, "strategy": patch.strategy})
+        lamps.append(
+            {"at": "patched", "outcome": patch.outcome, "lit": lit, "passed": passed, "strategy": patch.strategy}
+        )
     lamps = [lamp for lamp in lamps if lamp]
     if not lamps and not proof.not_run_reason:
         return None
@@ -246,8 +248,14 @@ def _rollback(case: Case, best: Hypothesis) -> str:
 def _help(view: IncidentView, best: Hypothesis | None) -> dict[str, Any]:
     info = view.case.sources.services.get(_service(view.case, best)) if view.case else None
     alert = _lead_alert(view)
-    book = web_address((alert.annotations.get("runbook_url") or alert.annotations.get("runbook") or "") if alert else "")
-    return {"owners": list(info.owners[:3]) if info else [], "runbook": book, "host": book.split("/")[2] if book else ""}
+    book = web_address(
+        (alert.annotations.get("runbook_url") or alert.annotations.get("runbook") or "") if alert else ""
+    )
+    return {
+        "owners": list(info.owners[:3]) if info else [],
+        "runbook": book,
+        "host": book.split("/")[2] if book else "",
+    }
 
 
 def _foot(view: IncidentView, best: Hypothesis | None) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def clean(text: str, *, keep_lines: bool = False) -> str:
     kept = _BROADCAST.sub("＠", _MENTION.sub("‹", _INVISIBLE.sub("", kept)))
     if not keep_lines:
         return _SPACES.sub(" ", kept).strip()
-    return kept.expandtabs(4).strip("\n")
+    return kept.strip("\n")
 
 
 def cut(text: str, most: int) -> str:

@@ -42,7 +42,10 @@ def alert(**changes: Any) -> Alert:
         "status": "firing",
         "starts_ns": T0 + 4 * MINUTE,
         "labels": {"service": "checkout", "severity": "critical", "region": "eu-west-1"},
-        "annotations": {"summary": "checkout: 500 on POST /coupons/apply", "runbook_url": "https://wiki.example.com/r/7"},
+        "annotations": {
+            "summary": "checkout: 500 on POST /coupons/apply",
+            "runbook_url": "https://wiki.example.com/r/7",
+        },
     }
     return Alert(**{**plain, **changes})
 
@@ -65,7 +68,12 @@ def evidence(number: int, kind: str, quote: str, **changes: Any) -> Evidence:
 
 def suspect() -> Suspect:
     commit = Commit(
-        repo="checkout", sha=BAD, author="Ada Byron", author_ns=T0, committed_ns=T0, subject="Show coupon text on receipts"
+        repo="checkout",
+        sha=BAD,
+        author="Ada Byron",
+        author_ns=T0,
+        committed_ns=T0,
+        subject="Show coupon text on receipts",
     )
     deploy = Deploy(
         service="checkout", git_sha=BAD, started_ns=T0 - 3 * MINUTE, previous_sha=GOOD, region="eu-west-1", percent=25.0
@@ -112,7 +120,10 @@ def hypothesis(**changes: Any) -> Hypothesis:
         "suspected_function": "price/format.py::format_discount",
         "suspected_commit": BAD,
         "claims": (
-            Claim("format_discount() in price/format.py raises AttributeError, 37 times since 13:58, never before", ("E1", "E2")),
+            Claim(
+                "format_discount() in price/format.py raises AttributeError, 37 times since 13:58, never before",
+                ("E1", "E2"),
+            ),
             Claim("error_ratio of checkout went from 0.002 to 0.37 at 13:58", ("E3",)),
             Claim("checkout a1b2c3d went out at 13:55 (25 %), 3 min before it began", ("E4",)),
             Claim('a1b2c3d "Show coupon text on receipts" is the first commit at which the test fails', ("E5",)),
@@ -157,11 +168,15 @@ def at(verdict: Verdict) -> Case:
     if verdict is Verdict.REPRODUCED:
         return case(verdict, proof=proof(proved=False, patched=False), hypotheses=(hypothesis(confidence=0.8),))
     missing = (
-        MissingData("logs of checkout", "no log record was found in the window", "the service's log files as JSON lines"),
+        MissingData(
+            "logs of checkout", "no log record was found in the window", "the service's log files as JSON lines"
+        ),
         MissingData("traces of checkout", "no span was found in the window", "POST them to /v1/traces"),
     )
     if verdict is Verdict.SUPPORTED:
-        not_run = Proof(service="checkout", repo="checkout", not_run_reason="the sandbox is not available on this machine")
+        not_run = Proof(
+            service="checkout", repo="checkout", not_run_reason="the sandbox is not available on this machine"
+        )
         told = hypothesis(claims=hypothesis().claims[:4], confidence=0.55)
         return case(verdict, proof=not_run, hypotheses=(told,), missing=missing[:1])
     told = hypothesis(
@@ -199,7 +214,8 @@ def view(of: Case | None = None, **changes: Any) -> IncidentView:
 def looking(**changes: Any) -> IncidentView:
     found = "37 AttributeErrors in checkout since 13:58; 3 suspects"
     return msgspec.structs.replace(
-        view(), **{"status": "looking", "stage": "running the test", "known": found, "case": None, "revision": 1, **changes}
+        view(),
+        **{"status": "looking", "stage": "running the test", "known": found, "case": None, "revision": 1, **changes},
     )
 
 
