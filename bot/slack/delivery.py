@@ -11,7 +11,7 @@ import logging
 
 from msgspec.structs import replace
 
-from bot.model import IncidentView, Ledger, Posted
+from bot.model import BundleRef, IncidentView, Ledger, Posted
 from bot.slack.errors import SlackError, SlackReason
 from bot.slack.message import Message, message
 from bot.slack.posting import Posting
@@ -57,6 +57,7 @@ class SlackChannel:
             if slot.background is None:
                 slot.users += 1
                 slot.background = asyncio.create_task(self._progress(view.incident_id, slot))
+                slot.background.add_done_callback(_tell_failure)
             return
         slot.users += 1
         try:
@@ -76,16 +77,10 @@ class SlackChannel:
         if root is None or not root.ts:
             return
         for part, told in thread(view).items():
-            wanted = Posted(
-                incident_id=view.incident_id,
-                part=part,
-                channel=root.channel,
-                digest=digest_of(told),
-                revision=view.revision,
-            )
+            wanted = self._posted(view, part, root.channel, digest_of(told))
             await self._put(wanted, told, urgency=Urgency.THREAD, thread_ts=root.ts)
         if view.bundle is not None:
-            await self._bundle(view, root)
+            await self._bundle(view, view.bundle, root)
 
     async def close(self) -> None:
         """Wait for edits under way; no view that was accepted is dropped."""
@@ -123,68 +118,55 @@ class SlackChannel:
     async def _root(self, view: IncidentView) -> None:
         told = message(view)
         urgency = Urgency.PROGRESS if view.status == "looking" else Urgency.RESULT
-        wanted = Posted(
-            incident_id=view.incident_id,
-            part=ROOT,
-            channel=self._channel,
-            digest=digest_of(told),
-            revision=view.revision,
-        )
-        try:
-            await self._put(wanted, told, urgency=urgency)
-        except SlackError as error:
-            if error.reason is not SlackReason.MESSAGE_GONE or view.status == "looking":
-                raise
-            log.warning("the message of incident %s is gone; its conclusion is posted anew", view.incident_id)
-            await self._anew(wanted, told)
+        await self._put(self._posted(view, ROOT, self._channel, digest_of(told)), told, urgency=urgency)
 
     async def _put(self, wanted: Posted, told: Message, *, urgency: Urgency, thread_ts: str = "") -> None:
         known = await self._ledger.part(wanted.incident_id, wanted.part)
         if known is None:
-            await self._ledger.intend(wanted)
-            ts = await self._posting.post(
-                wanted, told, urgency=urgency if thread_ts else Urgency.NEW, thread_ts=thread_ts
-            )
-            await self._ledger.sent(replace(wanted, ts=ts))
+            await self._new(wanted, told, urgency=urgency if thread_ts else Urgency.NEW, thread_ts=thread_ts)
             return
+        wanted = replace(wanted, channel=known.channel)
         if not known.ts:
-            resumed = replace(wanted, channel=known.channel)
-            ts = await self._posting.find(resumed, thread_ts)
+            ts = await self._posting.find(wanted, thread_ts)
             if not ts:
-                ts = await self._posting.post(resumed, told, urgency=Urgency.NEW, thread_ts=thread_ts, unsure=True)
-                await self._ledger.sent(replace(resumed, ts=ts))
+                ts = await self._posting.post(wanted, told, urgency=Urgency.NEW, thread_ts=thread_ts, unsure=True)
+                await self._ledger.sent(replace(wanted, ts=ts))
                 return
             known = replace(known, ts=ts, digest="", revision=min(known.revision, wanted.revision))
             await self._ledger.sent(known)
         if wanted.revision < known.revision or wanted.digest == known.digest:
             return
-        current = replace(wanted, channel=known.channel, ts=known.ts)
-        await self._posting.edit(current, told, urgency=urgency)
-        await self._ledger.sent(current)
+        try:
+            await self._posting.edit(replace(wanted, ts=known.ts), told, urgency=urgency)
+        except SlackError as error:
+            if error.reason is not SlackReason.MESSAGE_GONE or urgency is Urgency.PROGRESS:
+                raise
+            # Deleted by somebody, or too old to edit: a conclusion must not be lost with it.
+            log.warning("%s of incident %s is gone and posted anew", wanted.part, wanted.incident_id)
+            await self._new(wanted, told, urgency=urgency, thread_ts=thread_ts)
+        else:
+            await self._ledger.sent(replace(wanted, ts=known.ts))
 
-    async def _anew(self, wanted: Posted, told: Message) -> None:
-        """Somebody deleted the message, or it is too old to edit: the conclusion must not be lost with it."""
-        known = await self._ledger.part(wanted.incident_id, ROOT)
-        fresh = replace(wanted, channel=known.channel if known else wanted.channel)
-        ts = await self._posting.post(fresh, told, urgency=Urgency.RESULT)
-        await self._ledger.sent(replace(fresh, ts=ts))
+    async def _new(self, wanted: Posted, told: Message, *, urgency: Urgency, thread_ts: str) -> None:
+        await self._ledger.intend(wanted)
+        ts = await self._posting.post(wanted, told, urgency=urgency, thread_ts=thread_ts)
+        await self._ledger.sent(replace(wanted, ts=ts))
 
-    async def _bundle(self, view: IncidentView, root: Posted) -> None:
-        bundle = view.bundle
-        if bundle is None:
-            return
+    async def _bundle(self, view: IncidentView, bundle: BundleRef, root: Posted) -> None:
         known = await self._ledger.part(view.incident_id, "bundle")
         if known is not None and known.ts and known.digest == bundle.sha256:
             return
-        wanted = Posted(
-            incident_id=view.incident_id,
-            part="bundle",
-            channel=root.channel,
-            digest=bundle.sha256,
-            revision=view.revision,
-        )
+        wanted = self._posted(view, "bundle", root.channel, bundle.sha256)
+        await self._ledger.intend(wanted)
         resumed = known is not None and not known.ts
-        if not resumed:
-            await self._ledger.intend(wanted)
         ts = await self._upload.bundle(view, bundle, root, unsure=resumed)
         await self._ledger.sent(replace(wanted, ts=ts))
+
+    @staticmethod
+    def _posted(view: IncidentView, part: str, channel: str, digest: str) -> Posted:
+        return Posted(incident_id=view.incident_id, part=part, channel=channel, digest=digest, revision=view.revision)
+
+
+def _tell_failure(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("showing progress stopped: %s", type(error).__name__)

@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.model import IncidentView
 from bot.slack.text import clean, web_address
-from retrieval.model import Alert, Attempt, Case, Deploy, Evidence, Hypothesis, Proof, RankedItem, Verdict
+from retrieval.model import Alert, Attempt, Case, Deploy, Evidence, Hypothesis, Proof, Verdict
 from retrieval.model.moments import clock_of, date_of
 
 MINUTE_NS = 60 * 10**9
@@ -38,10 +38,6 @@ def facts(view: IncidentView) -> dict[str, Any]:
         "missing_more": max(len(case.missing) - MISSING_SHOWN, 0) if case else 0,
         "foot": _foot(view, best),
     }
-
-
-def evidence_of(case: Case) -> dict[str, Evidence]:
-    return {e.id: e for e in case.evidence}
 
 
 def percent(share: float) -> str:
@@ -174,9 +170,7 @@ def _proof(proof: Proof | None) -> dict[str, Any] | None:
     if patch and patch.outcome != "not_run":
         passed = int(patch.regression.get("passed") or 0)
         lit = patch.outcome == "passed"
-        lamps.append(
-            {"at": "patched", "outcome": patch.outcome, "lit": lit, "passed": passed, "strategy": patch.strategy}
-        )
+        lamps.append({"at": "patched", "outcome": patch.outcome, "lit": lit, "passed": passed})
     lamps = [lamp for lamp in lamps if lamp]
     if not lamps and not proof.not_run_reason:
         return None
@@ -205,7 +199,7 @@ def _acquitted(case: Case | None) -> list[str]:
 
 
 def _steps(case: Case, best: Hypothesis) -> list[dict[str, Any]]:
-    """What would end it now, cheapest first: a flag or key set back, then a roll-back; only what the hypothesis cites."""
+    """What would end it now, cheapest first: a flag or key set back, a roll-back; only what is cited."""
     cited = {i for claim in best.claims for i in claim.citations}
     evidence = [e for e in case.evidence if e.id in cited]
     steps = [step for e in evidence if (step := _switch(e, best))]
@@ -248,9 +242,8 @@ def _rollback(case: Case, best: Hypothesis) -> str:
 def _help(view: IncidentView, best: Hypothesis | None) -> dict[str, Any]:
     info = view.case.sources.services.get(_service(view.case, best)) if view.case else None
     alert = _lead_alert(view)
-    book = web_address(
-        (alert.annotations.get("runbook_url") or alert.annotations.get("runbook") or "") if alert else ""
-    )
+    notes = alert.annotations if alert else {}
+    book = web_address(notes.get("runbook_url") or notes.get("runbook") or "")
     return {
         "owners": list(info.owners[:3]) if info else [],
         "runbook": book,
@@ -267,7 +260,3 @@ def _foot(view: IncidentView, best: Hypothesis | None) -> dict[str, Any]:
         "seconds": f"{view.seconds:.0f}" if view.seconds >= 1 else "<1" if view.seconds > 0 else "",
         "model": (case.model or "") if case else "",
     }
-
-
-def top(items: Sequence[RankedItem], most: int = 3) -> list[str]:
-    return [item.id for item in items[:most]]

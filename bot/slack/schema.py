@@ -46,7 +46,7 @@ def anything(value: Any, pointer: str, faults: list[Fault]) -> None:
 
 
 def string(most: int | None = None, least: int = 1) -> Rule:
-    """A string of `least` to `most` UTF-16 code units' worth of characters (Slack counts code points for most limits)."""
+    """A string of `least` to `most` characters."""
 
     def check(value: Any, pointer: str, faults: list[Fault]) -> None:
         if not isinstance(value, str):

@@ -9,7 +9,7 @@ _LABEL_WIDTH = 13
 
 
 def render_text(view: IncidentView, *, width: int = 100) -> str:
-    """Lines of at most `width` columns where words allow it; no colours, no control characters, ends without newline."""
+    """Lines of at most `width` columns where words allow it; no colours, no control characters."""
     shown = card(view)
     told = [shown.title, ""]
     for line in shown.lines:

@@ -13,7 +13,10 @@ ELLIPSIS = "…"
 
 # CSI, OSC and the other escape sequences of ECMA-48, with 7-bit or 8-bit introducers.
 _ESCAPES = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?|\x1b[PX^_].*?(?:\x1b\\|$)|\x1b.?",
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
+    r"|\x1b[PX^_][^\x1b]*(?:\x1b\\)?"
+    r"|\x1b.?",
     re.DOTALL,
 )
 _NEWLINES = re.compile(r"\r\n?|[\u0085\u2028\u2029\x0b\x0c]")

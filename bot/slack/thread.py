@@ -35,6 +35,11 @@ def bundle_name(view: IncidentView, bundle: BundleRef) -> str:
     return f"receipts-{file_name(view.incident_id)}-{bundle.sha256[:12]}.zip"
 
 
+def note_part(bundle: BundleRef) -> str:
+    """What marks the note for this very bundle; a later bundle has a note of its own."""
+    return f"bundle-{bundle.sha256[:12]}"
+
+
 def bundle_note(view: IncidentView, bundle: BundleRef, why: str = "") -> Message:
     """Where the bundle is; `why` says why it is not attached, "" when it is or when nobody tried."""
     where = page(view)
@@ -48,7 +53,7 @@ def bundle_note(view: IncidentView, bundle: BundleRef, why: str = "") -> Message
             "why": why,
         },
     )
-    return _message(view, "bundle", [rich_text(section(told))], told)
+    return _message(view, note_part(bundle), [rich_text(section(told))], told)
 
 
 def digest_of(message: Message) -> str:

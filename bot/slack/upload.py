@@ -11,7 +11,7 @@ import logging
 from bot.model import BundleRef, IncidentView, Posted
 from bot.slack.errors import SlackError, SlackReason
 from bot.slack.posting import Posting
-from bot.slack.thread import bundle_name, bundle_note
+from bot.slack.thread import bundle_name, bundle_note, note_part
 from bot.slack.turns import Urgency
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ class Upload:
             if error.reason not in _REFUSED:
                 raise
             log.warning("bundle of incident %s not attached: %s", view.incident_id, error)
-            note = Posted(incident_id=view.incident_id, part="bundle", channel=root.channel)
+            note = Posted(incident_id=view.incident_id, part=note_part(bundle), channel=root.channel)
             told = bundle_note(view, bundle, error.reason.value)
             return await self._posting.post(note, told, urgency=Urgency.THREAD, thread_ts=root.ts, unsure=unsure)
 
