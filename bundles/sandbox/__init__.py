@@ -1,0 +1,21 @@
+"""Where foreign code is run: no network, no host files, no privileges, bounded in time, memory, processes and disk.
+
+It is `bwrap` (bubblewrap) behind `setpriv` and `prlimit`. It is not a virtual machine: a kernel bug is an escape. Where
+it does not hold, nothing is run; there is no fallback to a plain subprocess.
+"""
+
+from bundles.sandbox.cache import cache_folder, open_up
+from bundles.sandbox.limits import Limits, RunResult, SandboxSettings, SandboxStatus
+from bundles.sandbox.probe import probe
+from bundles.sandbox.run import Sandbox
+
+__all__ = [
+    "Limits",
+    "RunResult",
+    "Sandbox",
+    "SandboxSettings",
+    "SandboxStatus",
+    "cache_folder",
+    "open_up",
+    "probe",
+]
