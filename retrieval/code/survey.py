@@ -1,0 +1,38 @@
+"""The symbols of one service at the commit that ran, and what they refer to: read once, for ranking and for frames."""
+
+from collections.abc import Sequence
+
+from retrieval.code.touched import references
+from retrieval.errors import RepositoryError
+from retrieval.languages import LANGUAGES, language_of
+from retrieval.model import ServiceInfo, Symbol
+from retrieval.ports import Repository
+
+MAX_FILES = 1_500
+
+
+async def survey(repo: Repository, sha: str, service: ServiceInfo, near: Sequence[str] = ()) -> tuple[Symbol, ...]:
+    """Symbols of every source file of the service at a commit, by path; files in `near` (those on the stack) come
+    first when there are more than 1,500. A file that cannot be read is left out.
+
+    Raises: RepositoryError when the commit itself cannot be read.
+    """
+    wanted = [p for p in await repo.files(sha) if p.startswith(service.path_prefix) and language_of(p)]
+    first = set(near)
+    chosen = sorted(wanted, key=lambda p: (p not in first, p.count("/"), p))[:MAX_FILES]
+    found: list[Symbol] = []
+    for path in sorted(chosen):
+        language = language_of(path)
+        if language is None:
+            continue
+        try:
+            source = await repo.read(sha, path)
+        except RepositoryError:
+            continue
+        found += LANGUAGES[language].symbols(path, source)
+    return tuple(found)
+
+
+def calls_of(symbols: Sequence[Symbol]) -> dict[str, tuple[str, ...]]:
+    """Symbol id -> the ids that it refers to, sorted."""
+    return {caller: tuple(sorted(callees)) for caller, callees in sorted(references(symbols).items())}
