@@ -13,19 +13,11 @@ class SqliteLedger:
         self._database = database
 
     async def intend(self, posted: Posted) -> None:
-        """A part that was sent before keeps its place (channel and ts) while its content is on the way."""
-        await self._write(
-            posted,
-            "ON CONFLICT (incident_id, part) DO UPDATE SET channel = excluded.channel, digest = excluded.digest,"
-            " revision = excluded.revision, ts = CASE WHEN excluded.ts = '' THEN ts ELSE excluded.ts END",
-        )
+        """Stands as given: a part that is to be posted anew has no `ts` until it is sent."""
+        await self._write(posted)
 
     async def sent(self, posted: Posted) -> None:
-        await self._write(
-            posted,
-            "ON CONFLICT (incident_id, part) DO UPDATE SET channel = excluded.channel, ts = excluded.ts,"
-            " digest = excluded.digest, revision = excluded.revision",
-        )
+        await self._write(posted)
 
     async def part(self, incident_id: str, part: str) -> Posted | None:
         rows = await self._select("WHERE incident_id = ? AND part = ?", (incident_id, part))
@@ -38,10 +30,10 @@ class SqliteLedger:
         rows = await self._select("WHERE channel = ? AND ts = ? AND part = 'root'", (channel, ts)) if ts else []
         return rows[0].incident_id if rows else None
 
-    async def _write(self, posted: Posted, conflict: str) -> None:
+    async def _write(self, posted: Posted) -> None:
         values = (posted.incident_id, posted.part, posted.channel, posted.ts, posted.digest, posted.revision)
         await self._database.run(
-            lambda db: db.execute(f"INSERT INTO ledger ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?) {conflict}", values)
+            lambda db: db.execute(f"INSERT OR REPLACE INTO ledger ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", values)
         )
 
     async def _select(self, where: str, values: tuple[str, ...]) -> list[Posted]:

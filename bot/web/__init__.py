@@ -1,0 +1,1 @@
+"""What can be read over HTTP: incident pages, bundles, health, metrics, the API's description."""
