@@ -27,7 +27,7 @@ STOP_S = 10.0
 def command(config: Path | None) -> None:
     """Webhooks, Slack, HTTP API and incident pages."""
     settings = load(config, os.environ)
-    from bot.live import make_triage  # loaded late: --help and a wrong setting need none of it
+    from bot.triage import make_triage  # loaded late: --help and a wrong setting need none of it
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     with locked(settings.data):

@@ -161,12 +161,18 @@ def _write(db: sqlite3.Connection, placed: Place, kind: str, is_new: bool, inten
         ),
     )
     if placed.what == "refired":
-        db.execute("UPDATE incidents SET refired = refired + 1 WHERE id = ?", (placed.incident_id,))
-        db.execute(
+        ended = db.execute(
             "UPDATE episodes SET status = 'resolved' WHERE incident_id = ? AND source = ? AND fingerprint = ?"
-            " AND starts_ns < ?",
+            " AND starts_ns < ? AND status = 'firing'",
             (placed.incident_id, alert.source, alert.fingerprint, alert.starts_ns),
         )
+        if ended.rowcount:
+            _count_refire(db, placed.incident_id)
+
+
+def _count_refire(db: sqlite3.Connection, incident_id: str) -> None:
+    """Once per time that it came back: as a whole, or an alert of which we were not told that it had ended."""
+    db.execute("UPDATE incidents SET refired = refired + 1 WHERE id = ?", (incident_id,))
 
 
 def _after(db: sqlite3.Connection, places: list[Place], key: str, truncated: int, intent: Intent) -> None:
@@ -177,6 +183,9 @@ def _after(db: sqlite3.Connection, places: list[Place], key: str, truncated: int
         if key:
             changed = _note_group(db, key, incident_id, truncated) or changed
         if changed:
+            row = db.execute("SELECT closed_ns FROM incidents WHERE id = ?", (incident_id,)).fetchone()
+            if row["closed_ns"] is not None and any(p.what == "refired" for p in of_this):
+                _count_refire(db, incident_id)
             _settle(db, incident_id, intent.now_ns)
             _schedule(db, incident_id, of_this, intent)
 
