@@ -1,0 +1,151 @@
+"""The filter columns of every document in memory, one slot a document, and the mask of what a query may see.
+
+Columns only grow; a reader holds how many slots there were and which were alive when it began (`View`), so that it sees
+one state whatever is written meanwhile.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval.index.embedded.postings import Segment
+from retrieval.model import Query
+
+Mask = NDArray[np.bool_]
+Column = NDArray[Any]
+
+NEVER = 2**63 - 1
+_CODED = ("kind", "service", "environment", "language", "snapshot")
+_COLUMNS: dict[str, Any] = {
+    **dict.fromkeys((*_CODED, "acl"), np.uint32),
+    **dict.fromkeys(("rid", "time", "expires"), np.int64),
+    "length": np.uint32,  # terms
+    "norm": np.uint32,  # the same, as BM25 sees it
+    "items": np.uint16,
+    "vector": np.int32,  # -1: none
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One document's columns. `acl` is its sorted tag set; `vector` is -1 where it has none."""
+
+    rid: int
+    id: str
+    kind: str
+    service: str
+    environment: str
+    language: str
+    snapshot: str
+    acl: tuple[str, ...]
+    time: int
+    expires: int
+    length: int
+    items: int
+    vector: int
+
+
+class Table:
+    """Written by one thread at a time; read through `View`s."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.ids: list[str] = []
+        self.columns: dict[str, Column] = {name: np.zeros(1024, dtype) for name, dtype in _COLUMNS.items()}
+        self.codes: dict[str, dict[str, int]] = {name: {} for name in _CODED}
+        self.tag_sets: dict[tuple[str, ...], int] = {}
+        self.slot_of: dict[int, int] = {}  # rid -> slot
+
+    def extend(self, rows: Sequence[Row], norms: Iterable[int]) -> None:
+        """Add documents in new slots; nothing refers to them before a new view does."""
+        self._reserve(self.size + len(rows))
+        low, high = self.size, self.size + len(rows)
+        for name in _CODED:
+            codes = self.codes[name]
+            self.columns[name][low:high] = [codes.setdefault(getattr(r, name), len(codes)) for r in rows]
+        self.columns["acl"][low:high] = [self.tag_sets.setdefault(r.acl, len(self.tag_sets)) for r in rows]
+        for name in ("rid", "time", "expires", "length", "items", "vector"):
+            self.columns[name][low:high] = [getattr(r, name) for r in rows]
+        self.columns["norm"][low:high] = list(norms)
+        self.ids.extend(r.id for r in rows)
+        self.slot_of.update((r.rid, slot) for slot, r in enumerate(rows, low))
+        self.size = high
+
+    def _reserve(self, wanted: int) -> None:
+        capacity = len(self.columns["rid"])
+        if wanted <= capacity:
+            return
+        for name, column in self.columns.items():
+            grown = np.zeros(max(wanted, capacity * 3 // 2), column.dtype)
+            grown[: self.size] = column[: self.size]
+            self.columns[name] = grown
+
+
+@dataclass(frozen=True)
+class View:
+    """One state of the store. `live` marks the slots that exist; `lengths` is their terms in all."""
+
+    size: int
+    live: Mask
+    documents: int
+    lengths: int
+    columns: dict[str, Column]
+    codes: dict[str, dict[str, int]]
+    tag_sets: dict[tuple[str, ...], int]
+    ids: list[str]
+    segments: tuple[Segment, ...]
+    aliases: dict[str, str]
+
+
+def make_view(table: Table, live: Mask, segments: tuple[Segment, ...], aliases: dict[str, str]) -> View:
+    """The table's present state, to be published once all of it is durable."""
+    lengths = int(table.columns["length"][: table.size][live].sum(dtype=np.int64))
+    return View(
+        size=table.size,
+        live=live,
+        documents=int(live.sum()),
+        lengths=lengths,
+        columns=dict(table.columns),
+        codes=table.codes,
+        tag_sets=table.tag_sets,
+        ids=table.ids,
+        segments=segments,
+        aliases=dict(aliases),
+    )
+
+
+def filtered(view: View, query: Query, now_ns: int) -> Mask:
+    """The slots that pass every filter of a query but its join keys: alive, not expired, in the window, of the wanted
+    values, and with a tag of the reader's."""
+    size, columns = view.size, view.columns
+    mask = view.live & (columns["expires"][:size] > now_ns)
+    if query.from_ns is not None:
+        mask &= columns["time"][:size] >= query.from_ns
+    if query.to_ns is not None:
+        mask &= columns["time"][:size] < query.to_ns
+    wanted = {
+        "kind": query.kinds,
+        "service": query.services,
+        "environment": (query.environment,) if query.environment else (),
+        "language": (query.language,) if query.language else (),
+        "snapshot": (view.aliases.get(query.snapshot, query.snapshot),),
+    }
+    for name, values in wanted.items():
+        if values:
+            mask &= _any_of(columns[name][:size], view.codes[name], values)
+    tags = frozenset(query.acl)
+    allowed = np.zeros(len(view.tag_sets) + 1, dtype=np.bool_)
+    allowed[[code for held, code in list(view.tag_sets.items()) if tags.intersection(held)]] = True
+    return mask & allowed[columns["acl"][:size]]
+
+
+def _any_of(column: Column, codes: dict[str, int], values: Sequence[str]) -> Mask:
+    known = [codes[value] for value in values if value in codes]
+    if len(known) == 1:
+        return np.asarray(column == known[0])
+    allowed = np.zeros(len(codes) + 1, dtype=np.bool_)
+    allowed[known] = True
+    return np.asarray(allowed[column])

@@ -1,0 +1,56 @@
+"""Unit vectors in memory and the exact cosine against them.
+
+Rows are float32 in blocks that are allocated when first written, so that growing never copies. On disk they are
+float16, which costs 0.0001 of recall (measured over 200,000 log lines) and halves the file.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+F32 = NDArray[np.float32]
+Rows = NDArray[np.int32]
+
+_BLOCK = 4096  # rows; 6 MB at 384 dimensions
+_DECIMALS = 6  # a product's last bits depend on how many rows are multiplied at once; ties must not
+
+
+class Vectors:
+    def __init__(self) -> None:
+        self.dimensions = 0
+        self._blocks: dict[int, F32] = {}
+
+    def write(self, rows: list[int], vectors: list[bytes]) -> None:
+        """Set rows from their float16 bytes. All vectors of a store have one length."""
+        if not rows:
+            return
+        matrix = np.frombuffer(b"".join(vectors), dtype="<f2").astype(np.float32).reshape(len(rows), -1)
+        if not self.dimensions:
+            self.dimensions = matrix.shape[1]
+        for row, vector in zip(rows, matrix, strict=True):
+            number, at = divmod(row, _BLOCK)
+            block = self._blocks.get(number)
+            if block is None:
+                block = self._blocks[number] = np.zeros((_BLOCK, self.dimensions), dtype=np.float32)
+            block[at] = vector
+
+    def cosines(self, rows: Rows, query: F32) -> NDArray[np.float64]:
+        """The cosine of each row with a unit vector, exact, rounded to six decimals. Rows may repeat."""
+        result = np.zeros(len(rows), dtype=np.float64)
+        numbers = rows // _BLOCK
+        for number in np.unique(numbers):
+            at = np.flatnonzero(numbers == number)
+            block = self._blocks[int(number)]
+            inside = rows[at] % _BLOCK
+            result[at] = (block @ query)[inside] if 4 * len(at) > _BLOCK else block[inside] @ query
+        return np.round(result, _DECIMALS)
+
+
+def packed(vector: tuple[float, ...]) -> bytes:
+    """A vector scaled to length 1, as float16 bytes; the zero vector stays zero."""
+    values = np.asarray(vector, dtype=np.float32)
+    return np.asarray(unit(values), dtype="<f2").tobytes()
+
+
+def unit(values: F32) -> F32:
+    length = float(np.linalg.norm(values))
+    return values / np.float32(length) if length else values

@@ -1,0 +1,48 @@
+"""Documents and queries that the index tests share."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from retrieval.model import Document, Query
+
+HOUR = 3_600 * 10**9
+
+
+class FixedClock:
+    def __init__(self, now_ns: int = 1_000) -> None:
+        self.at_ns = now_ns
+
+    def now_ns(self) -> int:
+        return self.at_ns
+
+
+class WordVectors:
+    """Texts to vectors without a model: each word adds its own fixed direction, so that shared words mean near."""
+
+    def __init__(self, model_id: str = "words-1", dimensions: int = 64) -> None:
+        self.model_id = model_id
+        self.dimensions = dimensions
+        self.texts: list[str] = []
+
+    async def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+        self.texts.extend(texts)
+        return [self._of(text) for text in texts]
+
+    def _of(self, text: str) -> tuple[float, ...]:
+        total = np.zeros(self.dimensions)
+        for word in text.lower().split():
+            seed = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=4).digest(), "little")
+            total += np.random.default_rng(seed).standard_normal(self.dimensions)
+        length = float(np.linalg.norm(total))
+        return tuple(float(v) for v in (total / length if length else total))
+
+
+def document(key: str, text: str = "payment declined", **fields: Any) -> Document:
+    return Document(**{"id": key, "kind": "log", "text": text, "time_ns": 100, **fields})
+
+
+def query(text: str = "", **fields: Any) -> Query:
+    return Query(**{"acl": ("public",), "text": text, **fields})
