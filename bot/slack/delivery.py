@@ -129,7 +129,7 @@ class SlackChannel:
         if not known.ts:
             ts = await self._posting.find(wanted, thread_ts)
             if not ts:
-                ts = await self._posting.post(wanted, told, urgency=Urgency.NEW, thread_ts=thread_ts, unsure=True)
+                ts = await self._posting.post(wanted, told, urgency=Urgency.NEW, thread_ts=thread_ts)
                 await self._ledger.sent(replace(wanted, ts=ts))
                 return
             known = replace(known, ts=ts, digest="", revision=min(known.revision, wanted.revision))

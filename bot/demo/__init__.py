@@ -1,0 +1,1 @@
+"""The demo: what the bot talks to when there is nothing outside to talk to."""
