@@ -1,0 +1,1 @@
+"""Python: pytest files that need nothing but pytest and the service's own dependencies."""

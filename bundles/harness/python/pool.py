@@ -1,0 +1,225 @@
+"""Everything that was recorded about a failure as named values, the most direct witness first (pure).
+
+Rank: 0 the frame's own variables, 1 other frames', 2 attributes of the failing record, 3 values that its message or the
+exception's message was made from, 4 the rest of the trace, 5 correlated records, 6 flags and configuration.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from bundles.harness.flat import embedded_json, flatten, parse_json
+from bundles.harness.occurrences import Occurrence
+from bundles.harness.python.formats import Filled, Template, fill
+from bundles.harness.python.source import Source, dotted
+from bundles.harness.python.values import UNKNOWN, Value, decode, decode_repr, literal
+from retrieval.model import Frame, LogRecord, Span
+
+_PAIR = re.compile(r"\b([A-Za-z_][\w.-]{0,40})(?:=|: ?)(\"[^\"]{0,200}\"|'[^']{0,200}'|[^\s,;\"'()\[\]{}]{1,200})")
+_WORD_NUMBER = re.compile(r"\b([a-z_]{2,30}) #?(-?\d+(?:\.\d+)?)\b")
+_QUOTED = re.compile(r"'((?:[^'\\]|\\.){1,300})'|\"((?:[^\"\\]|\\.){1,300})\"")
+_SEPARATORS = (";", "|", "\t", ",")
+_OURS = (
+    "code.", "exception.", "otel", "thread.", "telemetry.", "error.", "log.", "host.", "process.pid", "http.response",
+    "net.", "network.", "client.", "server.", "user_agent", "k8s.", "service.", "trace", "span",
+)  # fmt: skip
+MAX_ENTRIES = 600
+
+
+class Recorded(Struct, frozen=True):
+    """One recorded value under one name ("" for data without one). `typed` values are as the process held them; the
+    others are as a recorder wrote them and may be text of a number."""
+
+    name: str
+    value: Value
+    rank: int
+    source: str
+    typed: bool = False
+
+
+class Pool:
+    """Named values of one failure."""
+
+    def __init__(self, entries: list[Recorded]) -> None:
+        self.entries = sorted(dict.fromkeys(entries[:MAX_ENTRIES]), key=lambda e: e.rank)
+
+    def named(self, name: str) -> list[Recorded]:
+        """Values recorded under a name, exact names first, then names that end with it (`image.width` for `width`)."""
+        wanted = normal(name)
+        exact = [e for e in self.entries if e.name and normal(e.name) == wanted]
+        ending = [e for e in self.entries if e not in exact and e.name and normal(e.name).endswith("_" + wanted)]
+        whole = [e for e in self.entries if e.name and "_" in wanted and wanted.endswith("_" + normal(e.name))]
+        return [*exact, *ending, *(e for e in whole if len(normal(e.name)) > 3)]
+
+    def documents(self) -> list[Recorded]:
+        """Recorded objects and lists."""
+        return [e for e in self.entries if isinstance(e.value.plain, dict | list) and e.value.plain]
+
+    def texts(self) -> list[Recorded]:
+        return [e for e in self.entries if isinstance(e.value.plain, str) and e.value.plain]
+
+
+def normal(name: str) -> str:
+    """Names compare as lower-case snake: `deviceId`, `device.id` and `device_id` are one."""
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    return re.sub(r"[^a-z0-9]+", "_", snake.lower()).strip("_")
+
+
+class PoolMaker:
+    """Reads an occurrence; holds what is the same for all of them."""
+
+    def __init__(
+        self, source: Source, logged: tuple[Template, ...], raised: tuple[Template, ...], settings: dict[str, Any]
+    ) -> None:
+        self._source, self._logged, self._raised, self._settings = source, logged, raised, settings
+
+    def pool(self, occurrence: Occurrence) -> Pool:
+        entries: list[Recorded] = []
+        for thrown in occurrence.thrown:
+            frames = thrown.info.trace.frames if thrown.info.trace else ()
+            for frame in frames:
+                if frame.in_app:
+                    entries += self._locals(frame, str(thrown.source))
+            entries += self._message(self._raised, thrown.info.message, 3, str(thrown.source))
+            entries += _quoted(thrown.info.message, str(thrown.source))
+        own = {id(r) for r in occurrence.own}
+        for record in occurrence.own:
+            entries += self._record(record, 2)
+        for log in (*occurrence.logs, *occurrence.correlated):
+            if id(log) not in own and log.service in ("", occurrence.own[0].service):
+                entries += self._record(log, 4 if log.trace_id and log.trace_id == occurrence.trace_id else 5)
+        for span in occurrence.spans:
+            if id(span) not in own:
+                entries += self._record(span, 4 if span.service == occurrence.own[0].service else 5)
+        entries += [Recorded(k, literal(v), 6, "settings") for k, v in self._settings.items()]
+        return Pool(entries)
+
+    def _locals(self, frame: Frame, source: str) -> Iterator[Recorded]:
+        for name, recorded in frame.locals.items():
+            value = decode(recorded, self._source)
+            if value is None:
+                continue
+            yield Recorded(name, value, 1, source, True)
+            if isinstance(value.plain, dict):
+                for key, inner in value.plain.items():
+                    if isinstance(key, str):
+                        yield Recorded(key, literal(inner), 1, source, True)
+
+    def _record(self, record: LogRecord | Span, rank: int) -> Iterator[Recorded]:
+        source = str(record.source)
+        yield from _attributes(record.attributes, rank, source)
+        for key in ("process.command_args", "process.command_line"):
+            if record.resource.get(key):
+                yield Recorded(key, literal(record.resource[key]), rank, source)
+        if isinstance(record, LogRecord):
+            yield from self._message(self._logged, record.body, rank + 1, source)
+            yield from _text(record.body, rank + 1, source)
+
+    def _message(self, templates: tuple[Template, ...], text: str, rank: int, source: str) -> Iterator[Recorded]:
+        for filled in fill(templates, text):
+            value = _filled(filled, self._source)
+            name = name_of(filled.part.expression)
+            if value is None:
+                continue
+            yield Recorded(name, value, rank, source, filled.part.is_repr or filled.part.is_number)
+            yield from _split(value.plain, rank + 1, source)
+            document = parse_json(value.plain)
+            if document is None and isinstance(value.plain, str) and value.plain.startswith(("{", "[")):
+                decoded = decode_repr(value.plain, self._source)
+                document = decoded.plain if decoded and decoded.plain is not UNKNOWN else None
+            if document:
+                yield from _document(name, document, rank, source)
+
+
+def name_of(node: ast.expr) -> str:
+    """What the code calls a value: `reader.line` -> "reader.line", `job["kind"]` -> "job.kind"."""
+    match node:
+        case ast.Subscript(slice=ast.Constant(value=str() as key)):
+            inner = name_of(node.value)
+            return f"{inner}.{key}" if inner else str(key)
+        case ast.Call(func=ast.Attribute(value=base, attr="strip" | "upper" | "lower" | "isoformat" | "decode")):
+            return name_of(base)
+        case ast.Call(args=[argument]) if dotted(node.func) in ("str", "repr", "json.dumps", "int", "dict", "list"):
+            return name_of(argument)
+        case ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value=str() as key), *_]):
+            return str(key)
+    return dotted(node)
+
+
+def _filled(filled: Filled, source: Source) -> Value | None:
+    if filled.part.is_number:
+        return literal(float(filled.text) if re.search(r"[.eE]", filled.text) else int(filled.text))
+    if filled.part.is_repr:
+        return decode_repr(filled.text, source)
+    return literal(filled.text) if filled.text else None
+
+
+def _attributes(attributes: dict[str, Any], rank: int, source: str) -> Iterator[Recorded]:
+    for key, value in flatten(attributes).items():
+        if key.startswith(_OURS) or value is None:
+            continue
+        yield Recorded(key, literal(value), rank, source)
+        document = parse_json(value)
+        if document:
+            yield from _document(key, document, rank, source)
+        elif isinstance(value, dict | list):
+            yield from _document(key, value, rank, source)
+        yield from _split(value, rank + 1, source)
+
+
+def _document(name: str, value: Any, rank: int, source: str) -> Iterator[Recorded]:
+    yield Recorded(name, literal(value), rank, source, True)
+    if isinstance(value, dict):
+        for key, inner in flatten(value).items():
+            yield Recorded(key, literal(inner), rank, source, True)
+    elif isinstance(value, list):
+        for inner in value[:20]:
+            if isinstance(inner, dict):
+                yield from _document("", inner, rank + 1, source)
+
+
+def _split(value: Any, rank: int, source: str) -> Iterator[Recorded]:
+    """A raw record: `C;M0305;VISA;1,663.80-` as its fields, whole and one by one."""
+    if not isinstance(value, str) or len(value) > 5000 or value.startswith(("{", "[", "http://", "https://")):
+        return
+    separator = next((s for s in _SEPARATORS if value.count(s) >= 2), None) or next(
+        (s for s in _SEPARATORS if s in value), None
+    )
+    if separator is None:
+        return
+    fields = value.split(separator)
+    yield Recorded("", literal(fields), rank, source)
+    for field in fields[:40]:
+        if field.strip():
+            yield Recorded("", literal(field), rank + 1, source)
+
+
+def _text(body: str, rank: int, source: str) -> Iterator[Recorded]:
+    body = body[:20_000]
+    for label, value in embedded_json(body):
+        yield from _document(label, value, rank, source)
+    for match in _PAIR.finditer(body):
+        text = match[2].strip("\"'")
+        yield Recorded(match[1], literal(text), rank, source)
+        yield from _split(text, rank + 1, source)
+    for match in _WORD_NUMBER.finditer(body):
+        number: int | float = float(match[2]) if "." in match[2] else int(match[2])
+        yield Recorded(match[1], literal(number), rank, source)
+    for piece in re.split(r"\s+", body):
+        if any(piece.count(s) >= 2 for s in _SEPARATORS) and not piece.endswith((",", ";")):
+            yield from _split(piece, rank + 1, source)
+
+
+def _quoted(message: str, source: str) -> Iterator[Recorded]:
+    """`Invalid version: 'r38-lts'`: what an exception quotes is usually what it got."""
+    for match in _QUOTED.finditer(message[:5000]):
+        text = match[1] if match[1] is not None else match[2]
+        if (
+            text
+            and not text.startswith("<")
+            and not re.fullmatch(r"NoneType|str|int|float|list|dict|tuple|bytes", text)
+        ):
+            yield Recorded("", literal(text), 3, source)

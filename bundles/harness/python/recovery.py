@@ -1,0 +1,243 @@
+"""From the failures of a crash group to candidate tests, and to what has to be asked for (pure)."""
+
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bundles.harness.base import Candidate, Candidates, Missing
+from bundles.harness.downstream import Downstream, downstream_of
+from bundles.harness.occurrences import Occurrence, occurrences, short_type
+from bundles.harness.python import missing as ask
+from bundles.harness.python.apps import App, find_apps
+from bundles.harness.python.bodies import body_of, reads_body, reads_query, uses_clock
+from bundles.harness.python.calls import Call, Located, Unresolved, calls_of, stack_of
+from bundles.harness.python.formats import templates_of
+from bundles.harness.python.pool import PoolMaker
+from bundles.harness.python.render import Surroundings, Written, call_test, http_test
+from bundles.harness.python.source import Source
+from bundles.harness.replay import earlier_requests, untraced_peers
+from bundles.harness.requests import BODY_METHODS, Request, request_of
+from bundles.harness.settings import Settings, settings_at
+from retrieval.model import Case, CrashGroup, RecoveredInput
+
+MAX_HTTP = 8
+MAX_CALLS = 16
+_SAME_SHAPE = 2
+_SAME_FUNCTION = 4
+
+
+class _Failure(Struct, frozen=True, kw_only=True):
+    """One occurrence with what was recovered from it."""
+
+    occurrence: Occurrence
+    settings: Settings
+    stack: list[Located]
+    request: Request | None
+    downstream: Downstream
+    calls: list[Call]
+    unresolved: list[Unresolved]
+
+
+class Recovery:
+    """Works one crash group through; `texts` are files that say how the service is started."""
+
+    def __init__(self, case: Case, crash: CrashGroup, source: Source, texts: tuple[str, ...]) -> None:
+        self._case, self._crash, self._source = case, crash, source
+        info = case.sources.services.get(crash.service)
+        self._prefix = (info.path_prefix.strip("/") + "/") if info and info.path_prefix.strip("/") else ""
+        self._apps = find_apps(source, self._prefix, texts)
+        self._logged, self._raised = templates_of(source, errors=False), templates_of(source, errors=True)
+        self._failures = [self._failure(o) for o in occurrences(case, crash)]
+
+    def candidates(self) -> Candidates:
+        """Requests first, then calls; each test once."""
+        items = {c.files[c.test]: c for c in reversed([*self._http(), *self._calls()])}
+        return Candidates(items=tuple(reversed(items.values())), missing=tuple(dict.fromkeys(self._missing())))
+
+    def _failure(self, occurrence: Occurrence) -> _Failure:
+        settings = settings_at(self._case, self._crash.service, occurrence.time_ns, self._source.strings)
+        pool = PoolMaker(self._source, self._logged, self._raised, settings.values).pool(occurrence)
+        stack, _ = stack_of(occurrence, self._crash, self._source)
+        calls, unresolved = calls_of(occurrence, self._crash, self._source, pool)
+        return _Failure(
+            occurrence=occurrence,
+            settings=settings,
+            stack=stack,
+            request=self._request(occurrence, stack),
+            downstream=downstream_of(occurrence, self._crash.service),
+            calls=calls,
+            unresolved=unresolved,
+        )
+
+    def _request(self, occurrence: Occurrence, stack: list[Located]) -> Request | None:
+        peers = () if occurrence.trace_id else untraced_peers(self._case, self._crash.service, occurrence.time_ns)
+        request = request_of(occurrence, self._crash.service, peers)
+        if request is None or request.body is not None or request.method not in BODY_METHODS:
+            return request
+        body = body_of(occurrence, stack, self._source)
+        if body is None:
+            return request
+        headers = dict(request.headers)
+        if body.form:
+            headers.setdefault("content-type", "application/x-www-form-urlencoded")
+        cited = tuple(dict.fromkeys((*request.citations, *([body.source] if body.source else []))))
+        return replace(request, body=body.value, headers=headers, citations=cited)
+
+    def _http(self) -> list[Candidate]:
+        out: list[Candidate] = []
+        shapes: dict[tuple[Any, ...], int] = {}
+        seen: set[str] = set()
+        for failure in self._failures:
+            request = failure.request
+            if request is None or not self._complete(failure, request) or not self._apps:
+                continue
+            identity = f"{request.line} {request.body!r} {request.headers}"
+            if identity in seen or shapes.get(request.shape, 0) >= _SAME_SHAPE or len(out) >= MAX_HTTP:
+                continue
+            seen.add(identity)
+            shapes[request.shape] = shapes.get(request.shape, 0) + 1
+            out += self._variants(failure, request, first=len(seen) == 1)
+        return out[:MAX_HTTP]
+
+    def _variants(self, failure: _Failure, request: Request, first: bool) -> list[Candidate]:
+        """The request alone; at the moment of the failure where the code reads the clock; after the earlier requests
+        that changed something; on a second application object."""
+        out = []
+        app = self._apps[0]
+        for clock in self._clocks(failure):
+            out.append(self._http_candidate(failure, request, app, clock))
+        if first:
+            earlier = earlier_requests(self._case, self._crash.service, failure.occurrence.time_ns)
+            if earlier:
+                out.append(self._http_candidate(failure, request, app, None, earlier))
+            out += [self._http_candidate(failure, request, other, None) for other in self._apps[1:2]]
+        return out
+
+    def _clocks(self, failure: _Failure) -> list[int | None]:
+        return [failure.occurrence.time_ns, None] if uses_clock(failure.stack, self._source) else [None]
+
+    def _http_candidate(
+        self, failure: _Failure, request: Request, app: App, clock_ns: int | None, earlier: tuple[Request, ...] = ()
+    ) -> Candidate:
+        around = self._around(failure, app.root, clock_ns)
+        around = replace(
+            around, csrf=bool(app.django) and "django.middleware.csrf.CsrfViewMiddleware" in self._source.strings
+        )
+        written = http_test(request, app, around, earlier)
+        http = {
+            "method": request.method,
+            "path": request.path,
+            "query": request.query,
+            "headers": request.headers,
+            "body": request.body,
+        }
+        if earlier:
+            http["earlier"] = [r.line for r in earlier]
+        cited = (*request.citations, *(c for r in earlier for c in r.citations))
+        return self._candidate(failure, written, "http", request.line, cited, http=http)
+
+    def _calls(self) -> list[Candidate]:
+        best: dict[str, tuple[int, int, Call, _Failure]] = {}
+        for order, failure in enumerate(self._failures):
+            for call in failure.calls:
+                best.setdefault(call.expression, (call.rank, order, call, failure))
+        counts: dict[str, int] = {}
+        out: list[Candidate] = []
+        for _, _, call, failure in sorted(best.values(), key=lambda b: b[:2]):
+            counts[call.function.qualname] = counts.get(call.function.qualname, 0) + 1
+            if counts[call.function.qualname] > _SAME_FUNCTION or len(out) >= MAX_CALLS:
+                continue
+            root = self._source.modules[call.function.path].root
+            for clock in self._clocks(failure):
+                out.append(self._call_candidate(failure, call, root, clock))
+        return out[:MAX_CALLS]
+
+    def _call_candidate(self, failure: _Failure, call: Call, root: str, clock_ns: int | None) -> Candidate:
+        written = call_test(call, self._around(failure, root, clock_ns))
+        recorded = {
+            "path": call.function.path,
+            "qualname": call.function.qualname,
+            "kwargs": dict(call.arguments),
+            "expression": call.expression,
+        }
+        return self._candidate(failure, written, "call", call.expression[:200], call.sources, call=recorded)
+
+    def _candidate(
+        self,
+        failure: _Failure,
+        written: Written,
+        strategy: str,
+        summary: str,
+        citations: tuple[str, ...],
+        http: dict[str, Any] | None = None,
+        call: dict[str, Any] | None = None,
+    ) -> Candidate:
+        own = tuple(str(r.source) for r in failure.occurrence.own[:3])
+        cited = [
+            c for c in (*citations, *own, *failure.downstream.citations, *failure.settings.citations) if c != "settings"
+        ]
+        recovered = RecoveredInput(
+            strategy=strategy,
+            service=self._crash.service,
+            language="python",
+            summary=summary,
+            http=http or {},
+            call=call or {},
+            stubs=failure.downstream.stubs,
+            environment=failure.settings.environment,
+            citations=tuple(dict.fromkeys(cited)),
+        )
+        return Candidate(input=recovered, files=written.files, test=written.test, command=written.command)
+
+    def _around(self, failure: _Failure, root: str, clock_ns: int | None) -> Surroundings:
+        others = {m.root for m in self._source.modules.values() if not m.is_test and m.path.startswith(self._prefix)}
+        return Surroundings(
+            incident=self._case.incident_id,
+            crash=self._crash,
+            environment=failure.settings.environment,
+            stubs=failure.downstream.stubs,
+            roots=(*sorted(others - {root})[:4], root),
+            folder=self._prefix.rstrip("/"),
+            clock_ns=clock_ns,
+            crash_function=failure.stack[-1].function.name if failure.stack else "",
+        )
+
+    def _complete(self, failure: _Failure, request: Request) -> bool:
+        """Whether the request can be sent as production got it."""
+        if request.method not in BODY_METHODS or request.body is not None or request.empty:
+            return True
+        return not reads_body(failure.stack, self._source)
+
+    def _missing(self) -> list[Missing]:
+        out: list[Missing] = []
+        service, error = self._crash.service, short_type(self._crash.signature.type)
+        if not self._failures:
+            return [ask.stack_missing(service, error)]
+        requests = [(f, f.request) for f in self._failures if f.request]
+        for failure, request in requests:
+            if not self._complete(failure, request):
+                out.append(ask.body_missing(request, failure.occurrence))
+                break
+        out += self._unread(requests)
+        if not requests and self._apps and not any(f.calls for f in self._failures):
+            out.append(ask.request_missing(service))
+        if requests and not self._apps:
+            out.append(ask.application_missing(service))
+        if not any(f.stack for f in self._failures):
+            out.append(ask.stack_missing(service, error))
+        if not requests:
+            unresolved = [f.unresolved[-1] for f in self._failures if f.unresolved]
+            out += [ask.arguments_missing(u) for u in unresolved[:1]]
+        bodiless = tuple(dict.fromkeys(c for f in self._failures for c in f.downstream.bodiless))
+        out += [ask.answers_missing(bodiless[:5])] if bodiless else []
+        if any(ask.is_database(f.occurrence) for f in self._failures):
+            out.append(ask.state_missing(service, error))
+        return out
+
+    def _unread(self, requests: list[tuple[_Failure, Request]]) -> list[Missing]:
+        """No failing request has a query string, though the code on the stack reads one."""
+        if not requests or any(r.query for _, r in requests):
+            return []
+        failure, request = requests[0]
+        return [ask.query_missing(request, failure.occurrence)] if reads_query(failure.stack) else []
