@@ -18,7 +18,7 @@ SIMILARITY = (
 _MAX_BRANCHES = (
     10_000  # distinct (length, first word); beyond, lines of one length share a branch, as in Drain's `maxChild`
 )
-_MAX_CLUSTERS = 200  # of one branch; beyond, a line joins the nearest one, so that no batch costs quadratic time
+_MAX_CLUSTERS = 100  # of one branch; beyond, a line joins the nearest one, so that no batch costs quadratic time
 _MAX_TOKENS = 60
 _LINE_CAP = 2_000  # characters of a line that are read
 

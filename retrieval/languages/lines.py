@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-MAX_LINE = 20_000  # characters of a line that are read
+MAX_LINE = 50_000  # characters of a line that are read; one line may hold a whole quoted trace
 
 # How a log record starts in the formats of logging, logback, log4j, glog, syslog, JSON lines and access logs.
 _RECORD_START = re.compile(
@@ -23,6 +23,10 @@ _RECORD_START = re.compile(
 )
 # A ruler of a test report or a shell script; also "-- Docs:" and the "+---" that ends a group.
 _RULER = re.compile(r"\s*(?:={4,}|-{4,}|_{4,}|\*{4,}|(?:_ ){4,}|-- Docs:)")
+_CUT = "-----"  # a ruler: no message goes on after a quoted trace
+_QUOTED = {quote: re.compile(rf"(?:[^\\{quote}]|\\.)*+", re.DOTALL) for quote in ('"', "'")}
+_ESCAPE = re.compile(r"\\(.)")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "", '"': '"', "'": "'", "\\": "\\", "/": "/"}
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[A-Za-z]")
 
@@ -30,6 +34,24 @@ _LETTER = re.compile(r"[A-Za-z]")
 def split_lines(text: str) -> list[str]:
     """Lines without their ends, each cut at `MAX_LINE`; only line feeds separate (a message may hold form feeds)."""
     return [line.rstrip("\r")[:MAX_LINE] for line in text.split("\n")]
+
+
+def unescape(lines: list[str], marker: re.Pattern[str]) -> list[str]:
+    """Take apart the lines in which a whole trace was quoted, as JSON, logfmt and `repr` do it: what stands before the
+    quoted text, its own lines, what stands after it. `marker` shows that the line ends in a line are escaped."""
+    out: list[str] = []
+    for line in lines:
+        found = marker.search(line)
+        if found is None:
+            out.append(line)
+            continue
+        start = max(line.rfind(quote, 0, found.start()) for quote in ('"', "'")) + 1
+        quote = line[start - 1] if start else '"'
+        inside = _QUOTED[quote if quote in _QUOTED else '"'].match(line, start)
+        end = inside.end() if inside else start
+        text = _ESCAPE.sub(lambda match: _ESCAPES.get(match[1], match[0]), line[start:end])
+        out += [line[:start], *text.split("\n"), _CUT, line[end:]]
+    return out
 
 
 def starts_record(line: str) -> bool:

@@ -10,7 +10,7 @@ from retrieval.languages.chain import Item
 from retrieval.languages.python.frames import in_app
 from retrieval.model import Frame, StackTrace
 
-_PLACE = re.compile(r"^(\S[^:\n]*?\.\w+|\S[^:\n]*?):(\d{1,9}): ?(?:in (\S.*)|([A-Za-z_][\w.]*))?\s*$")
+_PLACE = re.compile(r"^(\S[^:\n]*):(\d{1,9}): ?(?:in (\S.*)|([A-Za-z_][\w.]*))?$")
 _ERROR = re.compile(r"^E(?: {2,}(.*))?$")
 _DEF = re.compile(r"^( *)(?:async +)?def +(\w+)")
 _HEADING = re.compile(r"^_{3,} (?:ERROR (?:at \w+ of|collecting) )?(\S.*?) _{3,}$")
@@ -56,7 +56,7 @@ def _feed(report: _Report, at: int, line: str) -> None:
         report.errors.append(error[1] or "")
     elif line.startswith(">"):
         report.code = line[1:].strip()
-    elif place := _PLACE.match(line):
+    elif place := _PLACE.match(line.rstrip()):
         _add_frame(report, place)
     elif defined := _DEF.match(line):
         if report.defined is None or len(defined[1]) < report.defined[0]:

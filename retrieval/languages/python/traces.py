@@ -7,7 +7,7 @@ own layout and exception groups have a file each.
 import re
 
 from retrieval.languages.chain import Item, link
-from retrieval.languages.lines import indent, split_lines, starts_record, strip_prefixes
+from retrieval.languages.lines import indent, split_lines, starts_record, strip_prefixes, unescape
 from retrieval.languages.python import groups, pytest_report
 from retrieval.languages.python.frames import in_app
 from retrieval.model import Frame, StackTrace
@@ -17,7 +17,8 @@ MAX_FRAMES = 2_000
 MAX_MESSAGE_LINES = 200
 
 HEADER = re.compile(r"Traceback \(most recent call last\):\s*$")
-_FRAME = re.compile(r'\s*(?:> )?File "(.*)", line (\d+)(?:,? in (.*?))?\s*$')
+_FRAME = re.compile(r'\s*(?:> )?File "(.*)", line (\d+)(?:,? in (.*))?\s*$')
+_ESCAPED = re.compile(r"Traceback \(most recent call last\):\\n")
 _FRAME_AT = re.compile(r'  (?:\+ Exception Group Traceback \(|File "[^"]+", line \d)')
 _CARETS = re.compile(r"[\s^~│└├┬─]*$")
 _TWISTED = "--- <exception caught here> ---"  # between the outer and the inner frames of a twisted Failure
@@ -35,9 +36,7 @@ def parse(text: str) -> list[StackTrace]:
     """Every chain in a text; see `Language.parse`."""
     if "File " not in text and "Traceback (" not in text and "E  " not in text:
         return []
-    if "Traceback (most recent call last):\\n" in text:
-        text = text.replace("\\n", "\n").replace('\\"', '"')
-    lines = strip_prefixes(split_lines(text), _body_start)
+    lines = strip_prefixes(unescape(split_lines(text), _ESCAPED), _body_start)
     found = scan(lines)
     if any(line.startswith("E  ") for line in lines):
         found = sorted([*found, *pytest_report.scan(lines, found)], key=lambda pair: pair[0])
@@ -89,18 +88,23 @@ def _read(lines: list[str], start: int, at: int, found: list[tuple[int, Item]]) 
 
 
 def _read_frames(lines: list[str], at: int) -> tuple[tuple[Frame, ...], int, int]:
-    """Frames, the first line that belongs to none, and the indent of the header (-1: no frame seen)."""
+    """Frames, the first line that belongs to none, and the indent of the header (-1: no frame seen).
+
+    Where blank lines stand between frames (loguru), one stands before the exception as well and is passed over.
+    """
     raw: list[list[str]] = []
-    base = -1
+    base, spaced = -1, False
     while at < len(lines):
         line = lines[at]
         match = _FRAME.match(line)
         if match:
-            raw.append([match[1], match[2], match[3] or "", ""])
+            raw.append([match[1], match[2], (match[3] or "").rstrip(), ""])
             base = max(indent(line) - 2, 0) if base < 0 else base
         elif not line.strip():
             if not _goes_on(lines, at, base):
+                at += spaced and at + 1 < len(lines)
                 break
+            spaced = True
         elif line.strip() == _TWISTED:
             pass
         elif raw and indent(line) > base:
@@ -117,7 +121,7 @@ def _read_frames(lines: list[str], at: int) -> tuple[tuple[Frame, ...], int, int
 
 
 def _goes_on(lines: list[str], at: int, base: int) -> bool:
-    """Whether frames go on after a blank line (loguru leaves one between frames)."""
+    """Whether frames go on after a blank line."""
     following = next((line for line in lines[at + 1 : at + 3] if line.strip()), "")
     return bool(_FRAME.match(following)) or (0 <= base < indent(following) and not starts_record(following))
 
