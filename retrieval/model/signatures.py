@@ -54,6 +54,7 @@ _KEPT_BACK = re.compile("\x00(\\d+)\x00")
 # Order matters: the more specific shape first. None of them can match across another's placeholder.
 _MASKS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?:\bb|(?<!\w))'(?:[^'\\]|\\.){0,2000}'(?!\w)|\"(?:[^\"\\]|\\.){0,2000}\"|`[^`]{0,2000}`"), "<str>"),
+    (re.compile(r"\b[a-z][a-z-]{1,30}:[a-f]\d[0-9a-f]{14}\b"), "<id>"),  # what redaction put in a value's place
     (re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s<>\"']+", re.IGNORECASE), "<url>"),
     (re.compile(r"\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+"), "<email>"),
     (re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.IGNORECASE), "<uuid>"),
@@ -74,7 +75,7 @@ def normalise_message(text: str) -> str:
 
     Values are quoted strings, URLs, mail and network addresses, UUIDs, times, memory addresses, paths, hexadecimal and
     mixed ids, numbers. What a runtime quotes as a name of the program (`'NoneType' object`, `attribute 'x'`) is kept:
-    it tells two faults apart. The result of the result is the result.
+    it tells two faults apart.
     """
     line = next((part.strip() for part in text[:_READ_CAP].splitlines() if part.strip()), "")
     line = line.replace("\x00", " ")

@@ -48,12 +48,19 @@ def _symbol(path: str, node: Node, outer: str, outer_kind: str) -> Symbol:
         name=name,
         qualname=qualname,
         start_line=whole.start_point.row + 1,
-        end_line=node.end_point.row + 1,
+        end_line=_last_row(node) + 1,
         signature=_signature(node, body),
         parameters=_parameters(node.child_by_field_name("parameters")),
         calls=() if is_class else syntax.calls(body, _called, _DEFINITIONS),
         doc=_doc(body),
     )
+
+
+def _last_row(node: Node) -> int:
+    """The row of the last token; the grammar counts comments that follow a body to it."""
+    while code := [child for child in node.children if child.type != "comment"]:
+        node = code[-1]
+    return node.end_point.row
 
 
 def _signature(node: Node, body: Node | None) -> str:
