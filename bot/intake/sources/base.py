@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any, Protocol
 
 from retrieval.model import AlertBatch
@@ -128,7 +129,7 @@ def time_ns(value: Any, where: str) -> int:
         return 0
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise Unreadable(f"{where}: a time was expected")
-    moment = _unix_ns(value) if not isinstance(value, str) else _text_ns(value.strip(), where)
+    moment = _unix_ns(str(value)) if not isinstance(value, str) else _text_ns(value.strip(), where)
     if moment is None:
         return 0
     if not _FIRST_NS <= moment <= _LAST_NS:
@@ -138,7 +139,7 @@ def time_ns(value: Any, where: str) -> int:
 
 def _text_ns(value: str, where: str) -> int | None:
     if re.fullmatch(r"\d{1,20}(\.\d{1,9})?", value, re.ASCII):
-        return _unix_ns(float(value) if "." in value else int(value))
+        return _unix_ns(value)
     match = _RFC3339.fullmatch(value)
     if not match:
         raise Unreadable(f"{where}: not a time")
@@ -158,12 +159,13 @@ def _offset(zone: str | None) -> str:
     return str(zone)
 
 
-def _unix_ns(value: float) -> int:
-    """Seconds up to 10^11 (the year 5138), then ms, us, ns by magnitude."""
+def _unix_ns(text: str) -> int:
+    """Seconds up to 10^11 (the year 5138), then ms, us, ns by magnitude; exact, unlike a float's 53 bits."""
+    value = Decimal(text)
     for limit, factor in ((10**11, 10**9), (10**14, 10**6), (10**17, 10**3)):
         if abs(value) < limit:
             return int(value * factor)
-    return int(value)
+    return int(value) if abs(value) <= _LAST_NS else -1
 
 
 def label_hash(labels: Mapping[str, str]) -> str:

@@ -34,8 +34,8 @@ class MappedSource:
             return value
         if not isinstance(value, dict):
             raise Unreadable("the body is neither a map nor a list")
-        found = find(value, self._mapping.alerts)
-        return found if isinstance(found, list) else [value]
+        found: list[Any] | None = find(value, self._mapping.alerts, (list,))
+        return [value] if found is None else found
 
     def _alert(self, item: Any, where: str) -> Alert:
         paths = self._mapping
@@ -64,7 +64,7 @@ class MappedSource:
     def _labels(self, item: dict[str, Any], where: str) -> dict[str, str]:
         """The flat entries of the label map, then the labels that are named one by one; a list of "key:value" tags
         counts as a map."""
-        found = find(item, self._mapping.labels)
+        found = find(item, self._mapping.labels, (dict, list))
         if isinstance(found, list):
             found = dict(tag.split(":", 1) for tag in found if isinstance(tag, str) and ":" in tag)
         flat = found if isinstance(found, dict) else {}
@@ -74,19 +74,18 @@ class MappedSource:
             if isinstance(value, str | int | float)
         }
         for key, path in sorted(self._mapping.label.items()):
-            value = find(item, path)
-            if isinstance(value, str | int | float):
+            if (value := find(item, path)) is not None:
                 labels.setdefault(key, text(value, where))
         return labels
 
 
-def find(value: Any, paths: str) -> Any:
-    """What the first of the `|`-separated paths that leads to something leads to; None when none does."""
+def find(value: Any, paths: str, wanted: tuple[type, ...] = (str, int, float)) -> Any:
+    """What the first of the `|`-separated paths leads to that leads to a value of a wanted type; None: none does."""
     for path in paths.split("|"):
         found = value
         for key, index in _STEP.findall(path.strip()):
             found = _step(found, key, index)
-        if found is not None and path.strip():
+        if isinstance(found, wanted) and path.strip():
             return found
     return None
 
