@@ -1,0 +1,93 @@
+"""A pytest plugin that writes what happened as data. Runs inside the sandbox, in the tested service's own environment.
+
+Loaded by name (`PYTEST_PLUGINS=receipts_report`). Old-style hook wrappers, for they are what pytest 6.2 to 9 share.
+Writes /report/report.json (one file per worker under pytest-xdist) when the session ends:
+
+    {"tests": [{"id", "outcome": passed|failed|error|skipped, "exceptions": [{"type", "message", "frames": [...]}]}],
+     "collection": [{"id", "message"}]}
+
+`exceptions` is the chain as it would be printed, the one that reached pytest first, then its causes and contexts, then
+the members of groups. A frame is [file, function, line].
+"""
+
+import json
+import os
+
+import pytest
+
+FRAMES, CHAIN, TEXT = 200, 20, 4000
+
+
+def _frames(trace):
+    frames = []
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        frames.append([code.co_filename, code.co_name, trace.tb_lineno])
+        trace = trace.tb_next
+    return frames if len(frames) <= FRAMES else frames[: FRAMES // 4] + frames[-3 * FRAMES // 4 :]
+
+
+def _type(error):
+    kind = type(error)
+    module = getattr(kind, "__module__", "")
+    return kind.__qualname__ if module in ("builtins", "__main__", "") else module + "." + kind.__qualname__
+
+
+def _message(error):
+    try:
+        return str(error)[:TEXT]
+    except Exception:  # noqa: BLE001 - the __str__ of foreign code may do anything
+        return "<unprintable>"
+
+
+def _chain(error):
+    """The exception, then what it came from, each once."""
+    waiting, seen, chain = [error], set(), []
+    while waiting and len(chain) < CHAIN:
+        current = waiting.pop(0)
+        if current is None or id(current) in seen:
+            continue
+        seen.add(id(current))
+        chain.append({"type": _type(current), "message": _message(current), "frames": _frames(current.__traceback__)})
+        if current.__cause__ is not None:
+            waiting.append(current.__cause__)
+        elif not current.__suppress_context__:
+            waiting.append(current.__context__)
+        members = getattr(current, "exceptions", ())
+        if isinstance(members, (list, tuple)):
+            waiting.extend(member for member in members if isinstance(member, BaseException))
+    return chain
+
+
+class Reporter:
+    def __init__(self):
+        self.tests = {}
+        self.collection = []
+
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_runtest_makereport(self, item, call):
+        outcome = yield
+        report = outcome.get_result()
+        known = self.tests.get(item.nodeid, {"id": item.nodeid, "outcome": "passed", "exceptions": []})
+        if report.failed:
+            known["outcome"] = "failed" if call.when == "call" else "error"
+            if call.excinfo is not None:
+                known["exceptions"] = known["exceptions"] or _chain(call.excinfo.value)
+        elif report.skipped and known["outcome"] == "passed":
+            known["outcome"] = "skipped"
+        self.tests[item.nodeid] = known
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.collection.append({"id": report.nodeid, "message": str(report.longrepr)[-TEXT:]})
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session):
+        worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+        name = "report-" + worker if worker else "report"
+        with open(os.path.join("/report", name + ".json"), "w", encoding="utf-8", errors="surrogateescape") as file:
+            json.dump({"tests": list(self.tests.values()), "collection": self.collection}, file)
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(Reporter(), "receipts-reporter")
