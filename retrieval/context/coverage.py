@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from retrieval.model import CaseSources
 
 BUCKET_NS = 60_000_000_000
+PAUSE_MINUTES = 3
 
 
 class Coverage:
@@ -21,6 +22,15 @@ class Coverage:
     @property
     def end_ns(self) -> int:
         return (self._minutes[-1] + 1) * BUCKET_NS if self._minutes else 0
+
+    def resumed_ns(self, by_ns: int) -> int:
+        """Where the recording that `by_ns` lies in (or follows) began: after the last pause of `PAUSE_MINUTES`."""
+        index = bisect_left(self._minutes, by_ns // BUCKET_NS + 1) - 1
+        if index < 0:
+            return by_ns
+        while index and self._minutes[index] - self._minutes[index - 1] <= PAUSE_MINUTES:
+            index -= 1
+        return self._minutes[index] * BUCKET_NS
 
     def minutes(self, from_ns: int, to_ns: int) -> float:
         """Recorded minutes in [from_ns, to_ns), at least a sixtieth so that it can be divided by."""
