@@ -45,6 +45,7 @@ class Again(Struct, frozen=True, kw_only=True):
 
 
 class Judge(Struct, frozen=True, kw_only=True):
+    user: str
     incident: str = ""
     verdict: str
     commit: str = ""
@@ -80,7 +81,7 @@ def parse(text: str, *, user: str, now_ns: int) -> Command:
     if name == "rerun":
         return _again(rest, user, now_ns)
     if name == "feedback":
-        return _judge(rest)
+        return _judge(rest, user)
     return Wrong(words[0], options=("help", *LOOKS, "rerun", "feedback"))
 
 
@@ -117,7 +118,15 @@ def _again(rest: list[str], user: str, now_ns: int) -> Command:
             as_of = at
         else:
             return Wrong(f"{word} {value}".strip(), _EXAMPLES.get(name, "rerun INCIDENT --window 45m..15m"))
-    return Again(incident=incident, wish=Rerun(user=user, as_of_ns=as_of, **wanted))
+    wish = Rerun(
+        user=user,
+        before=wanted["before"],
+        after=wanted["after"],
+        service=wanted["service"],
+        snapshot=wanted["snapshot"],
+        as_of_ns=as_of,
+    )
+    return Again(incident=incident, wish=wish)
 
 
 def _options(rest: list[str]) -> list[str]:
@@ -168,7 +177,7 @@ def _ns(moment: datetime) -> int:
     return int(moment.timestamp()) * 10**9
 
 
-def _judge(rest: list[str]) -> Command:
+def _judge(rest: list[str], user: str) -> Command:
     words = [word.lower() if word.lower() in ("right", "wrong") else word for word in rest]
     at = next((i for i, word in enumerate(words) if word in ("right", "wrong")), -1)
     before, after = words[: max(at, 0)], words[at + 1 :]
@@ -176,4 +185,5 @@ def _judge(rest: list[str]) -> Command:
     bad = bad or any(not _NAME.fullmatch(w) for w in before) or any(not _COMMIT.fullmatch(w.lower()) for w in after)
     if bad:
         return Wrong(" ".join(rest) or "feedback", _EXAMPLES["feedback"])
-    return Judge(incident=before[0] if before else "", verdict=words[at], commit=after[0].lower() if after else "")
+    incident, commit = (found[0] if found else "" for found in (before, after))
+    return Judge(user=user, incident=incident, verdict=words[at], commit=commit.lower())

@@ -35,10 +35,12 @@ class _Canvas:
         self.y = 0.0
 
     def rect(
-        self, x: float, y: float, w: float, h: float, fill: str, *, stroke: str = "none", radius: float = 6
+        self, box: tuple[float, float, float, float], fill: str, *, stroke: str = "none", radius: float = 6
     ) -> None:
+        """`box` is x, y, width, height."""
+        x, y, width, height = box
         self.parts.append(
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{w:.1f}" height="{h:.1f}" rx="{radius:g}" fill="{fill}" '
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{radius:g}" fill="{fill}" '
             f'stroke="{stroke}"/>'
         )
 
@@ -72,7 +74,7 @@ def render_svg(messages: Sequence[dict[str, Any]], *, channel: str = "incidents"
     canvas = _Canvas()
     canvas.y = 34
     canvas.write(24, canvas.y, _Piece(f"# {clean(channel)}", bold=True, size=17))
-    canvas.rect(0, canvas.y + 16, WIDTH, 1, _RULE, radius=0)
+    canvas.rect((0, canvas.y + 16, WIDTH, 1), _RULE, radius=0)
     canvas.y += 48
     for message in messages:
         reply = message.get("thread_ts", message.get("ts")) != message.get("ts")
@@ -88,7 +90,7 @@ def render_svg(messages: Sequence[dict[str, Any]], *, channel: str = "incidents"
 def _message(canvas: _Canvas, message: dict[str, Any], name: str, left: float, reply: bool) -> None:
     right = WIDTH - _RIGHT
     top = canvas.y - 14
-    canvas.rect(left - 46, top, 34, 34, "#1f6f54", radius=7)
+    canvas.rect((left - 46, top, 34, 34), "#1f6f54", radius=7)
     canvas.write(left - 35, top + 23, _Piece("R", bold=True, colour="#ffffff", size=17))
     canvas.write(left, canvas.y, _Piece(name, bold=True, size=15))
     after = left + _width(name, _Piece(name, bold=True, size=15)) + 8
@@ -97,13 +99,11 @@ def _message(canvas: _Canvas, message: dict[str, Any], name: str, left: float, r
     for block in message.get("blocks") or [{"type": "text", "text": message.get("text", "")}]:
         _block(canvas, block, left, right)
     for file in message.get("files") or []:
-        canvas.rect(left, canvas.y - 12, min(460.0, right - left), 34, "#f8f8f8", stroke=_RULE)
+        canvas.rect((left, canvas.y - 12, min(460.0, right - left), 34), "#f8f8f8", stroke=_RULE)
         canvas.write(left + 12, canvas.y + 10, _Piece(f"{clean(str(file.get('name')))}  {file.get('size')} bytes"))
         canvas.y += 44
     if reply:
-        canvas.parts.append(
-            f'<rect x="{left - 62:.1f}" y="{top:.1f}" width="2" height="{canvas.y - top:.1f}" fill="{_RULE}"/>'
-        )
+        canvas.rect((left - 62, top, 2, canvas.y - top), _RULE, radius=0)
     canvas.y += 18
 
 
@@ -121,7 +121,7 @@ def _block(canvas: _Canvas, block: dict[str, Any], left: float, right: float) ->
     elif kind == "actions":
         _buttons(canvas, block.get("elements", []), left, right)
     elif kind == "divider":
-        canvas.rect(left, canvas.y - 8, right - left, 1, _RULE, radius=0)
+        canvas.rect((left, canvas.y - 8, right - left, 1), _RULE, radius=0)
         canvas.y += 10
     else:
         text = block.get("text", "")
@@ -135,7 +135,7 @@ def _rich(canvas: _Canvas, element: dict[str, Any], left: float, right: float) -
         lines = "".join(e.get("text", "") for e in element["elements"]).split("\n")
         most = int((right - left - 20) / (12 * 0.62))
         shown = [line[i : i + most] for line in lines for i in range(0, max(len(line), 1), most)]
-        canvas.rect(left, canvas.y - 12, right - left, 17 * len(shown) + 12, "#f8f8f8", stroke=_RULE, radius=4)
+        canvas.rect((left, canvas.y - 12, right - left, 17 * len(shown) + 12), "#f8f8f8", stroke=_RULE, radius=4)
         for line in shown:
             canvas.write(left + 10, canvas.y + 4, _Piece(line.expandtabs(4), mono=True, size=12))
             canvas.y += 17
@@ -161,7 +161,7 @@ def _buttons(canvas: _Canvas, elements: list[dict[str, Any]], left: float, right
         width = _width(label, piece) + 24
         if x + width > right:
             x, canvas.y = left, canvas.y + 38
-        canvas.rect(x, canvas.y - 14, width, 30, "#007a5a" if primary else _GROUND, stroke=_RULE)
+        canvas.rect((x, canvas.y - 14, width, 30), "#007a5a" if primary else _GROUND, stroke=_RULE)
         canvas.write(x + 12, canvas.y + 6, piece)
         x += width + 8
     canvas.y += 34

@@ -78,8 +78,6 @@ class Vault:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self._encode = encode
-        self._decode = decode
         self._contents: dict[str, bytes] = {}
 
     def load(self) -> State:
