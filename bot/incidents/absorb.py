@@ -147,8 +147,8 @@ def _write(db: sqlite3.Connection, placed: Place, kind: str, is_new: bool, inten
     if placed.what == "repeat":
         return
     db.execute(
-        "INSERT INTO episodes (incident_id, source, fingerprint, starts_ns, status, last_ns, alert)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (source, fingerprint, starts_ns, incident_id)"
+        "INSERT INTO episodes (incident_id, source, fingerprint, starts_ns, status, last_ns, about, alert)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (source, fingerprint, starts_ns, incident_id)"
         " DO UPDATE SET status = excluded.status, last_ns = excluded.last_ns, alert = excluded.alert",
         (
             placed.incident_id,
@@ -157,6 +157,7 @@ def _write(db: sqlite3.Connection, placed: Place, kind: str, is_new: bool, inten
             alert.starts_ns,
             alert.status,
             now_ns,
+            _about(alert),
             msgspec.json.encode(alert).decode(),
         ),
     )
@@ -232,14 +233,16 @@ def _schedule(db: sqlite3.Connection, incident_id: str, places: list[Place], int
 
 
 def _brings_news(db: sqlite3.Connection, incident_id: str, news: list[Place]) -> bool:
-    rows = db.execute(
-        "SELECT source, fingerprint, alert FROM episodes WHERE incident_id = ?", (incident_id,)
-    ).fetchall()
     new_ones = {(p.alert.source, p.alert.fingerprint) for p in news}
-    had = [
-        msgspec.json.decode(row["alert"], type=Alert)
-        for row in rows
-        if (row["source"], row["fingerprint"]) not in new_ones
-    ]
-    about = {(alert.name, alert.service) for alert in had}
-    return any((p.alert.name, p.alert.service) not in about for p in news)
+    for subject in sorted({_about(p.alert) for p in news}):
+        rows = db.execute(
+            "SELECT DISTINCT source, fingerprint FROM episodes WHERE incident_id = ? AND about = ? LIMIT ?",
+            (incident_id, subject, len(new_ones) + 1),
+        )
+        if all((row["source"], row["fingerprint"]) in new_ones for row in rows):
+            return True
+    return False
+
+
+def _about(alert: Alert) -> str:
+    return f"{alert.name}|{alert.service}"

@@ -41,8 +41,8 @@ CREATE INDEX groups_incident ON groups (incident_id);
 CREATE TABLE episodes (
   number INTEGER PRIMARY KEY, incident_id TEXT NOT NULL REFERENCES incidents, source TEXT NOT NULL,
   fingerprint TEXT NOT NULL, starts_ns INTEGER NOT NULL, status TEXT NOT NULL, last_ns INTEGER NOT NULL,
-  alert TEXT NOT NULL, UNIQUE (source, fingerprint, starts_ns, incident_id));
-CREATE INDEX episodes_incident ON episodes (incident_id);
+  about TEXT NOT NULL, alert TEXT NOT NULL, UNIQUE (source, fingerprint, starts_ns, incident_id));
+CREATE INDEX episodes_incident ON episodes (incident_id, about);
 
 CREATE TABLE jobs (
   id INTEGER PRIMARY KEY, incident_id TEXT NOT NULL REFERENCES incidents, dedupe TEXT NOT NULL,
