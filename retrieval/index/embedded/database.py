@@ -35,6 +35,9 @@ CREATE INDEX IF NOT EXISTS documents_by_text ON documents (text_key);
 CREATE TABLE IF NOT EXISTS vectors (
     vid INTEGER PRIMARY KEY AUTOINCREMENT, text_key BLOB NOT NULL UNIQUE, used_ns INTEGER NOT NULL,
     vector BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS unembedded (rid INTEGER PRIMARY KEY);
+CREATE TRIGGER IF NOT EXISTS document_deleted AFTER DELETE ON documents
+    BEGIN DELETE FROM unembedded WHERE rid = OLD.rid; END;
 CREATE TABLE IF NOT EXISTS aliases (name TEXT PRIMARY KEY, snapshot TEXT NOT NULL) WITHOUT ROWID;
 """
 _COLUMNS = "kind, service, environment, language, snapshot, acl, time, expires, length, items"
@@ -112,6 +115,9 @@ class Database:
             row = connection.execute("SELECT value FROM meta WHERE name = 'model'").fetchone()
             if row != (model_id,):
                 connection.execute("DELETE FROM vectors")
+                connection.execute(
+                    "INSERT OR IGNORE INTO unembedded SELECT rid FROM documents WHERE text_key IS NOT NULL"
+                )
                 connection.execute("INSERT OR REPLACE INTO meta VALUES ('model', ?)", (model_id,))
 
     def put(self, prepared: Sequence[Prepared]) -> tuple[list[Row], list[int]]:
@@ -148,16 +154,13 @@ class Database:
         with self._transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO aliases VALUES (?, ?)", (name, snapshot))
 
-    def pending(self, limit: int) -> list[tuple[bytes, Document]]:
-        """Distinct texts without a vector, each with a document that has it."""
+    def pending(self, limit: int) -> dict[bytes, Document]:
+        """Texts without a vector, by key, each with a document that has it; those written last come first."""
         with self._mapped(), self._reading:
             rows = self._reader.execute(
-                "SELECT text_key, body FROM documents WHERE text_key IS NOT NULL AND NOT EXISTS"
-                " (SELECT 1 FROM vectors WHERE vectors.text_key = documents.text_key)"
-                " GROUP BY text_key ORDER BY MAX(time) DESC, text_key LIMIT ?",
-                (limit,),
+                "SELECT text_key, body FROM unembedded JOIN documents USING (rid) ORDER BY rid DESC LIMIT ?", (limit,)
             ).fetchall()
-        return [(key, opened(body)) for key, body in rows]
+        return {key: opened(body) for key, body in rows}
 
     def add_vectors(self, vectors: Sequence[tuple[bytes, int, bytes]]) -> list[tuple[int, int, bytes]]:
         """Write (text key, time, vector) triples; returns (rid, vid, vector) of every document that has such a text."""
@@ -168,6 +171,7 @@ class Database:
                 (vid,) = connection.execute(statement, (key, used_ns, vector)).fetchone()
                 rids = connection.execute("SELECT rid FROM documents WHERE text_key = ?", (key,)).fetchall()
                 found.extend((rid, vid, vector) for (rid,) in rids)
+            connection.executemany("DELETE FROM unembedded WHERE rid = ?", ((rid,) for rid, _, _ in found))
         return found
 
     def bodies(self, rids: Sequence[int]) -> dict[int, Document]:
@@ -242,6 +246,8 @@ def _insert(connection: sqlite3.Connection, p: Prepared) -> Row:
         f" VALUES ({_marks(columns)}, ?, ?, ?) RETURNING rid",
         (*columns, p.text_key, p.postings, p.body),
     ).fetchone()
+    if p.text_key is not None and vid < 0:
+        connection.execute("INSERT INTO unembedded VALUES (?)", (rid,))
     return _row((rid, *columns, vid))
 
 

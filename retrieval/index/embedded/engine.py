@@ -187,11 +187,11 @@ class EmbeddedIndex:
     async def _embed(self, embedder: Embedder) -> None:
         while pending := await self._in_thread(self._database.pending, _BATCH):
             try:
-                vectors = await embedder.embed([embedded_text(document) for _, document in pending])
+                vectors = await embedder.embed([embedded_text(document) for document in pending.values()])
             except EmbeddingUnavailable as error:
                 self.no_vectors = str(error)
                 return
-            found = [(key, d.time_ns, packed(v)) for (key, d), v in zip(pending, vectors, strict=True)]
+            found = [(key, d.time_ns, packed(v)) for (key, d), v in zip(pending.items(), vectors, strict=True)]
             await self._in_thread(self._add_vectors, found)
             self.no_vectors = ""
 

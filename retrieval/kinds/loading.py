@@ -1,0 +1,92 @@
+"""From an index back to what a triage works on."""
+
+from collections.abc import AsyncIterator, Sequence
+
+from msgspec.structs import replace
+
+from retrieval.kinds.base import SLICE_NS
+from retrieval.kinds.registry import KINDS
+from retrieval.model import CaseSources, Document, LogRecord, Query, Series, Span
+from retrieval.ports import Index
+
+_PAGE = 2_000
+_PRESENT = {
+    "spans": "traces",
+    "logs": "logs",
+    "series": "metrics",
+    "deploys": "deploys",
+    "flags": "flags",
+    "config": "config",
+    "tests": "junit",
+    "postmortems": "postmortems",
+}
+
+
+async def load_sources(
+    index: Index,
+    *,
+    acl: Sequence[str],
+    from_ns: int,
+    to_ns: int,
+    services: Sequence[str] = (),
+    snapshot: str = "live",
+) -> CaseSources:
+    """The records of [from_ns, to_ns) that a reader may see, in the order in which they were read.
+
+    Error logs and what else was said in failing requests, spans, series (cut to the window), test results and
+    postmortems come back as they were put in; other logs as their templates' examples with a count. Changes, tests and
+    postmortems reach back to the beginning. `services` narrows all but records that name none. Repositories, service
+    declarations and contracts are configuration and are not here.
+    """
+    found: dict[str, list[tuple[int, object]]] = {}
+    for kind in KINDS.values():
+        query = Query(
+            acl=tuple(acl),
+            kinds=(kind.name,),
+            services=(*services, "") if services else (),
+            snapshot=snapshot,
+            from_ns=None if kind.timeless else from_ns - SLICE_NS,
+            # A series is stored under the time of its last point, which may lie behind the window.
+            to_ns=None if kind.name == "metric" else to_ns,
+        )
+        documents = [document async for document in _all(index, query)]
+        for name, records in kind.restore(documents).items():
+            found.setdefault(name, []).extend(records)
+    ordered = {name: tuple(r for _, r in sorted(records, key=_order)) for name, records in found.items()}
+    ordered["spans"] = tuple(
+        s for s in ordered.get("spans", ()) if isinstance(s, Span) and from_ns <= s.start_ns < to_ns
+    )
+    ordered["logs"] = tuple(
+        r for r in ordered.get("logs", ()) if isinstance(r, LogRecord) and from_ns <= r.time_ns < to_ns
+    )
+    ordered["series"] = tuple(_cut(s, from_ns, to_ns) for s in ordered.get("series", ()) if isinstance(s, Series))
+    present = tuple(_PRESENT[name] for name in _PRESENT if ordered.get(name))
+    return CaseSources(**ordered, present=present)  # type: ignore[arg-type]
+
+
+def _order(item: tuple[int, object]) -> tuple[str, int, int]:
+    number, record = item
+    source = getattr(record, "source", None)
+    return (source.file, source.line, number) if source else ("", 0, number)
+
+
+def _cut(series: Series, from_ns: int, to_ns: int) -> Series:
+    return replace(series, points=tuple(p for p in series.points if from_ns <= p[0] < to_ns))
+
+
+async def _all(index: Index, query: Query) -> AsyncIterator[Document]:
+    """Everything that passes the filters, newest first, page by page; a moment with more documents than a page is read
+    with a larger page."""
+    seen: set[str] = set()
+    until, limit = query.to_ns, _PAGE
+    while True:
+        hits = await index.lexical(replace(query, to_ns=until, limit=limit))
+        fresh = [hit.document for hit in hits if hit.document.id not in seen]
+        for document in fresh:
+            seen.add(document.id)
+            yield document
+        if len(hits) < limit:
+            return
+        last = hits[-1].document.time_ns + 1
+        limit = limit * 2 if last == until else _PAGE
+        until = last

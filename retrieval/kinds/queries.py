@@ -1,0 +1,106 @@
+"""What an alert asks of each kind (row B4). Pure.
+
+The text is the alert's own words and the errors that were found; the exact parts are the frames, paths and signatures
+of those errors; the filters are the window and, where the kind belongs to a service, the services of the failing path.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from retrieval.kinds.base import error_fields
+from retrieval.kinds.skeleton import path_signature, traces_of
+from retrieval.model import Alert, Case, CrashGroup, Query
+
+CRASHES = 3  # groups whose words and frames are asked for
+_TEXT_CAP = 2_000
+_CODES = ("status", "status_code", "code", "http_status", "error_code", "exception", "error", "endpoint", "route")
+
+Asked = list[tuple[str, Query]]
+
+
+def queries(case: Case, *, acl: Sequence[str] = ("public",), snapshot: str = "live") -> Asked:
+    """(kind, query) pairs, in a fixed order. A kind is asked more than once where there is more than one way to what it
+    knows: a trace by words, by the representative trace's id and by the way it went."""
+    told = _told(case)
+    base = Query(acl=tuple(acl), snapshot=snapshot, **told)  # type: ignore[arg-type]
+    window = case.window
+    inside = replace(base, from_ns=window.from_ns, to_ns=window.to_ns) if window else base
+    services = _services(case)
+    environment = case.alerts[0].environment if case.alerts else ""
+    until = window.to_ns if window else None
+    asked: Asked = [
+        ("trace", replace(inside, kinds=("trace",), services=services)),
+        ("log", replace(inside, kinds=("log",), services=services)),
+        ("metric", replace(inside, kinds=("metric",), services=services, to_ns=None)),
+        ("diff", replace(base, kinds=("diff",), from_ns=window.diffs_from_ns if window else None, to_ns=until)),
+        ("deploy", replace(base, kinds=("deploy",), services=services, to_ns=until)),
+        ("flag", replace(base, kinds=("flag",), to_ns=until)),
+        ("config", replace(base, kinds=("config",), services=services, to_ns=until)),
+        ("test", replace(base, kinds=("test",), to_ns=until)),
+        ("postmortem", replace(base, kinds=("postmortem",), to_ns=until)),
+        ("symbol", replace(base, kinds=("symbol",))),
+    ]
+    asked += [("trace", replace(inside, kinds=("trace",), keys=keys)) for keys in _ways(case)]
+    if environment:
+        asked += [(kind, replace(query, environment=environment)) for kind, query in asked[:2]]
+    return asked
+
+
+def _told(case: Case) -> dict[str, object]:
+    """Text, paths, symbols and signatures to search by."""
+    crashes = case.crashes[:CRASHES]
+    words = [word for alert in case.alerts[:3] for word in _alert_words(alert)]
+    for crash in crashes:
+        words += [crash.signature.type, crash.signature.message, crash.crash_function, crash.crash_path]
+    frames = [frame for crash in crashes for frame in reversed(crash.in_app_frames)]
+    named = _recorded(crashes[0]) if crashes else {}
+    paths = [*(frame.rpartition("::")[0] for frame in frames), *named.get("paths", ())]
+    return {
+        "text": " ".join(dict.fromkeys(word for word in words if word))[:_TEXT_CAP],
+        "paths": tuple(dict.fromkeys(path for path in paths if path)),
+        "symbols": tuple(dict.fromkeys([*frames, *named.get("symbols", ())])),
+        "error_signature": named.get("error_signature", ""),
+        "stack_signature": named.get("stack_signature", ""),
+    }
+
+
+def _alert_words(alert: Alert) -> list[str]:
+    labels = alert.labels
+    return [alert.name, alert.summary, alert.service, alert.region, *(labels[k] for k in _CODES if labels.get(k))]
+
+
+def _recorded(crash: CrashGroup) -> dict[str, Any]:
+    """Signatures and places of a crash as the documents of its own records bear them."""
+    for error in [*(log.exception for log in crash.logs), *(span.exception for span in crash.spans)]:
+        if error is not None:
+            return error_fields(error.trace, error.type, error.message, ())
+    return {}
+
+
+def _services(case: Case) -> tuple[str, ...]:
+    """The alerted services and those that failing requests pass through; none where neither is known."""
+    named = [alert.service for alert in case.alerts]
+    crashed = [crash.service for crash in case.crashes[:CRASHES]]
+    return tuple(dict.fromkeys(name for name in (*case.topology.path, *named, *crashed) if name))
+
+
+def _ways(case: Case) -> list[dict[str, str]]:
+    """Join keys of the representative trace: its id, and the way that it went, which healthy neighbours share."""
+    ids = [trace_id for crash in case.crashes[:1] for trace_id in _trace_ids(crash) if trace_id]
+    ids += sorted({span.trace_id for span in case.sources.spans if span.failed and _inside(case, span.start_ns)})[:1]
+    if not ids:
+        return []
+    chosen = ids[0]
+    found = traces_of(span for span in case.sources.spans if span.trace_id == chosen)
+    ways = [{"path_signature": path_signature(trace.services())} for trace in found.values()]
+    return [{"trace_id": chosen}, *ways]
+
+
+def _trace_ids(crash: CrashGroup) -> list[str]:
+    return [*(span.trace_id for span in crash.spans), *(log.trace_id for log in crash.logs)]
+
+
+def _inside(case: Case, time_ns: int) -> bool:
+    return case.window is None or case.window.from_ns <= time_ns < case.window.to_ns

@@ -1,0 +1,165 @@
+"""From what was read to an index: records of every kind, and the commits and symbols of the repositories they run."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+from msgspec import Struct, field
+
+from retrieval.code.touched import touched_symbols
+from retrieval.errors import Reason, RepositoryError
+from retrieval.kinds.base import Material
+from retrieval.kinds.registry import KINDS
+from retrieval.languages import MAX_SOURCE_BYTES, language_of
+from retrieval.model import CaseSources, Commit, Document, Symbol
+from retrieval.ports import Index, Repository
+
+_BATCH = 1_000  # documents of one transaction
+_SYMBOL_FILES = 2_000  # source files of one repository that are parsed
+_SKIPPED = (Reason.NOT_FOUND, Reason.TOO_LARGE)
+
+
+class Keeping(Struct, frozen=True, kw_only=True):
+    """How it is kept: who may see a service's documents ("" is everything else), in which snapshot, how long each kind.
+
+    `tips` names the commits of a repository to begin at, beside those that the deploys name; of the newest
+    `touched_limit` commits the touched symbols are found, which needs the parser.
+    """
+
+    acl: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    snapshot: str = "live"
+    retention_ns: dict[str, int] = field(default_factory=dict)
+    tips: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    commit_limit: int = 2_000
+    touched_limit: int = 60
+
+
+class Skipped(Struct, frozen=True):
+    """A repository, or a part of it, that could not be read, and why."""
+
+    repo: str
+    reason: str
+
+
+class Stored(Struct, frozen=True):
+    """How many documents of each kind are durable, and what had to be left out."""
+
+    counts: dict[str, int]
+    skipped: tuple[Skipped, ...] = ()
+
+
+@runtime_checkable
+class ReadsMany(Protocol):
+    """A repository that reads several files by one process."""
+
+    async def read_many(self, sha: str, paths: Sequence[str]) -> dict[str, bytes]: ...
+
+
+async def store_sources(
+    index: Index, sources: CaseSources, repositories: Mapping[str, Repository], keeping: Keeping | None = None
+) -> Stored:
+    """Put everything into an index; storing the same again changes nothing.
+
+    A repository that can't be read is left out and named; the rest is stored.
+
+    Raises: StoreError, SecretSurvived.
+    """
+    keeping = keeping or Keeping()
+    read, skipped = await _repositories(sources, repositories, keeping)
+    material = Material(
+        sources=sources,
+        commits=tuple(read.commits),
+        touched=read.touched,
+        symbols=read.symbols,
+        files=read.files,
+        acl=keeping.acl,
+        snapshot=keeping.snapshot,
+        retention_ns=keeping.retention_ns,
+    )
+    counts: Counter[str] = Counter()
+    for kind in KINDS.values():
+        found = kind.documents(material)
+        while batch := await asyncio.to_thread(_take, found):
+            counts[kind.name] += await index.put(batch)
+    return Stored(dict(counts), tuple(skipped))
+
+
+def _take(documents: Iterator[Document]) -> list[Document]:
+    return [document for document, _ in zip(documents, range(_BATCH), strict=False)]
+
+
+class _Read(Struct):
+    commits: list[Commit] = field(default_factory=list)
+    touched: dict[tuple[str, str], tuple[Symbol, ...]] = field(default_factory=dict)
+    symbols: dict[str, tuple[Symbol, ...]] = field(default_factory=dict)
+    files: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+async def _repositories(
+    sources: CaseSources, repositories: Mapping[str, Repository], keeping: Keeping
+) -> tuple[_Read, list[Skipped]]:
+    read, skipped = _Read(), list[Skipped]()
+    for name in sorted(repositories):
+        try:
+            await _repository(read, repositories[name], _tips(sources, name, keeping), keeping)
+        except RepositoryError as error:
+            skipped.append(Skipped(name, error.reason.value))
+    return read, skipped
+
+
+def _tips(sources: CaseSources, repo: str, keeping: Keeping) -> list[str]:
+    """The commits to begin at, the one deployed last first."""
+    services = {name for name, info in sources.services.items() if info.repo == repo} or {repo}
+    deploys = sorted((d for d in sources.deploys if d.service in services), key=lambda d: (-d.started_ns, d.git_sha))
+    return list(dict.fromkeys([*(d.git_sha for d in deploys), *keeping.tips.get(repo, ())]))
+
+
+async def _repository(read: _Read, repo: Repository, tips: Sequence[str], keeping: Keeping) -> None:
+    seen: dict[str, Commit] = {}
+    head = ""
+    for tip in tips:
+        try:
+            sha = await repo.resolve(tip)
+        except RepositoryError as error:
+            if error.reason is Reason.NOT_FOUND:
+                continue
+            raise
+        head = head or sha
+        if sha not in seen:
+            seen.update((c.sha, c) for c in await repo.log(until=sha, limit=keeping.commit_limit))
+    commits = sorted(seen.values(), key=lambda c: (-c.committed_ns, c.sha))[: keeping.commit_limit]
+    read.commits.extend(commits)
+    for commit in commits[: keeping.touched_limit]:
+        read.touched[(commit.repo, commit.sha)] = tuple(await touched_symbols(repo, commit))
+    if head:
+        read.files[repo.name] = tuple(await repo.files(head))
+        read.symbols[repo.name] = await _symbols(repo, head, read.files[repo.name])
+
+
+async def _symbols(repo: Repository, sha: str, files: Sequence[str]) -> tuple[Symbol, ...]:
+    wanted = [path for path in files if language_of(path) is not None][:_SYMBOL_FILES]
+    contents = (
+        await repo.read_many(sha, wanted) if isinstance(repo, ReadsMany) else await _one_by_one(repo, sha, wanted)
+    )
+    return await asyncio.to_thread(_parsed, contents)
+
+
+async def _one_by_one(repo: Repository, sha: str, paths: Sequence[str]) -> dict[str, bytes]:
+    found = {}
+    for path in paths:
+        try:
+            found[path] = await repo.read(sha, path)
+        except RepositoryError as error:
+            if error.reason not in _SKIPPED:
+                raise
+    return found
+
+
+def _parsed(contents: Mapping[str, bytes]) -> tuple[Symbol, ...]:
+    found: list[Symbol] = []
+    for path in sorted(contents):
+        language = language_of(path)
+        if language is not None and len(contents[path]) <= MAX_SOURCE_BYTES:
+            found.extend(language.symbols(path, contents[path]))
+    return tuple(found)
