@@ -16,6 +16,7 @@ SAMPLES = 12
 _SLACK_NS = 50_000_000
 _NEAR_NS = 5_000_000_000
 _RARE = 12
+_DISTINCT = 0.15
 
 
 class Thrown(Struct, frozen=True):
@@ -79,6 +80,7 @@ class _Index:
             if log.trace_id:
                 self._logs.setdefault(log.trace_id, []).append(log)
         self._own_logs = [log for log in case.sources.logs if log.service == service]
+        self._distinct: dict[str, bool] = {}
         self._failed = [s for s in case.sources.spans if s.service == service and (s.failed or s.exception)]
 
     def trace_at(self, record: LogRecord | Span) -> str:
@@ -114,6 +116,7 @@ class _Index:
     def _correlated(self, own: list[LogRecord | Span], logs: list[LogRecord]) -> list[LogRecord]:
         """Records of the service that share a rare identifier (job, order, request id) with the failure."""
         keys = {(k, str(v)) for r in own for k, v in flatten(r.attributes).items() if _identifier(k, v)}
+        keys = {pair for pair in keys if self._distinguishes(pair[0])}
         if not keys:
             return []
         near = [r for r in self._own_logs if abs(r.time_ns - _time(own[0])) <= 12 * _NEAR_NS]
@@ -121,6 +124,14 @@ class _Index:
         rare = {pair for pair, count in seen.items() if count <= _RARE}
         taken = {id(r) for r in (*own, *logs)}
         return [r for r in near if id(r) not in taken and rare & set(_pairs(r))]
+
+    def _distinguishes(self, key: str) -> bool:
+        """Whether an attribute names units of work (a job, an order) and not kinds of them (a site, a channel): a fair
+        share of its values must differ."""
+        if key not in self._distinct:
+            values = [str(r.attributes[key]) for r in self._own_logs if key in r.attributes]
+            self._distinct[key] = bool(values) and len(set(values)) >= _DISTINCT * len(values)
+        return self._distinct[key]
 
 
 def _pairs(record: LogRecord) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Requests around a failure: access-log lines that carry no trace id, and earlier requests that changed state (pure)."""
+"""Requests around a failure: access-log lines without a trace id, earlier requests that changed state (pure)."""
 
 from bundles.harness.occurrences import Occurrence
 from bundles.harness.requests import BODY_METHODS, Request, request_of

@@ -9,18 +9,20 @@ import re
 
 from msgspec import Struct
 
-from bundles.harness.python.source import Class, Function, Module, Source, dotted
+from bundles.harness.python.declared import Class, Function, dotted
+from bundles.harness.python.source import Module, Source
 from bundles.harness.python.wiring import Wired, wiring_of
 
 # Constructor by origin -> how its application is driven.
 _CONSTRUCTORS = {
     "flask.Flask": "wsgi", "bottle.Bottle": "wsgi", "bottle.default_app": "wsgi", "bottle.app": "wsgi",
     "falcon.App": "wsgi", "falcon.API": "wsgi", "falcon.asgi.App": "asgi", "fastapi.FastAPI": "asgi",
-    "starlette.applications.Starlette": "asgi", "quart.Quart": "asgi", "litestar.Litestar": "asgi", "sanic.Sanic": "asgi",
+    "starlette.applications.Starlette": "asgi", "quart.Quart": "asgi", "litestar.Litestar": "asgi",
+    "sanic.Sanic": "asgi",
     "blacksheep.Application": "asgi", "aiohttp.web.Application": "aiohttp", "tornado.web.Application": "tornado",
     "django.core.wsgi.get_wsgi_application": "wsgi", "django.core.asgi.get_asgi_application": "asgi",
-    "connexion.FlaskApp": "wsgi", "connexion.App": "wsgi", "apiflask.APIFlask": "wsgi", "pyramid.config.Configurator": "wsgi",
-    "a2wsgi.ASGIMiddleware": "wsgi", "asgiref.wsgi.WsgiToAsgi": "asgi", "werkzeug.middleware.proxy_fix.ProxyFix": "wsgi",
+    "connexion.FlaskApp": "wsgi", "connexion.App": "wsgi", "apiflask.APIFlask": "wsgi",
+    "a2wsgi.ASGIMiddleware": "wsgi", "asgiref.wsgi.WsgiToAsgi": "asgi",
 }  # fmt: skip
 _VARIABLES = ("app", "application", "api", "asgi", "wsgi", "asgi_app", "wsgi_app", "server", "service")
 _FACTORIES = re.compile(
@@ -236,7 +238,7 @@ def _django(source: Source, prefix: str, texts: tuple[str, ...]) -> list[App]:
 
 
 def _settings_module(node: ast.AST) -> str:
-    """The value in `os.environ.setdefault("DJANGO_SETTINGS_MODULE", X)` or `os.environ["DJANGO_SETTINGS_MODULE"] = X`."""
+    """X in `os.environ.setdefault("DJANGO_SETTINGS_MODULE", X)` or `os.environ["DJANGO_SETTINGS_MODULE"] = X`."""
     if isinstance(node, ast.Call) and len(node.args) == 2:
         key, value = node.args
         if isinstance(key, ast.Constant) and key.value == "DJANGO_SETTINGS_MODULE" and isinstance(value, ast.Constant):

@@ -7,12 +7,13 @@ from msgspec import Struct
 
 from bundles.harness.occurrences import Occurrence
 from bundles.harness.python.calls import Located
-from bundles.harness.python.source import Function, Source, dotted, own_nodes
+from bundles.harness.python.declared import Function, dotted, own_nodes
+from bundles.harness.python.source import Source
 from bundles.harness.python.values import UNKNOWN, decode
 
 _READS = {
-    "json", "get_json", "body", "form", "POST", "data", "media", "get_data", "get_media", "stream", "bounded_stream", "files",
-    "post", "text", "read", "values", "body_arguments", "get_body_argument", "params", "content",
+    "json", "get_json", "body", "form", "POST", "data", "media", "get_data", "get_media", "stream", "bounded_stream",
+    "files", "post", "text", "read", "values", "body_arguments", "get_body_argument", "params", "content",
 }  # fmt: skip
 _REQUESTS = {
     "request",
@@ -180,6 +181,7 @@ def uses_clock(stack: list[Located], source: Source) -> bool:
 def _asks_time(function: Function) -> bool:
     for node in own_nodes(function.node):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CLOCKS:
-            if dotted(node.func.value) in _CLOCK_OWNERS:
+            owner = dotted(node.func.value)
+            if owner in _CLOCK_OWNERS:
                 return True
     return False

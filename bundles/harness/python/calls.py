@@ -1,19 +1,22 @@
 """Calls of the functions that were on the stack, with the arguments that production recorded (pure)."""
 
+import ast
 from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
 
 from bundles.harness.occurrences import Occurrence, short_type
+from bundles.harness.python.declared import Function, Param, dotted, own_nodes
 from bundles.harness.python.flow import arguments_at, evaluate, run_to
 from bundles.harness.python.objects import Argument, Builder
 from bundles.harness.python.pool import Pool
-from bundles.harness.python.source import Function, Param, Source
+from bundles.harness.python.source import Source
 from bundles.harness.python.values import UNKNOWN, Value, decode, import_of, literal
 from retrieval.model import CrashGroup, Frame, StackTrace
 
 MAX_FRAMES = 12
+_CONTEXT = ("flask.request", "flask.g", "flask.current_app", "flask.session", "bottle.request", "quart.request")
 _MAX_VARIANTS = 6
 
 
@@ -157,7 +160,7 @@ class _Maker:
 
     def calls(self, here: Located, arguments: dict[str, list[Argument]], caught: bool) -> list[Call]:
         function = here.function
-        if function.nested or (function.is_async and function.is_generator) or not _importable(function.module):
+        if not self._callable(function):
             return []
         receiver = self._receiver(here)
         if receiver is None:
@@ -183,6 +186,19 @@ class _Maker:
             )
         return out
 
+    def _callable(self, function: Function) -> bool:
+        """Not from inside a function, not of a `__main__`, not within a request that only a framework can make, not
+        from a command line that was not recorded."""
+        if function.nested or (function.is_async and function.is_generator) or not importable(function.module):
+            return False
+        imports = self._source.modules[function.path].imports
+        for node in own_nodes(function.node):
+            if isinstance(node, ast.Name) and node.id in imports and imports[node.id].endswith(_CONTEXT):
+                return False
+            if isinstance(node, ast.Call) and not node.args and dotted(node.func).endswith(".parse_args"):
+                return False
+        return True
+
     def _receiver(self, here: Located) -> tuple[str, Argument] | None:
         """The code before the method's name, with what it was made from; None for an object that can't be built."""
         function = here.function
@@ -205,11 +221,8 @@ class _Maker:
         if function.kind == "function":
             return [f"from {function.module} import {function.name}"]
         owner = self._source.unique_class(function.owner)
-        return (
-            [import_of(owner)]
-            if (owner and function.kind in ("classmethod", "staticmethod")) or (owner and function.name == "__init__")
-            else []
-        )
+        named = function.kind in ("classmethod", "staticmethod") or function.name == "__init__"
+        return [import_of(owner)] if owner and named else []
 
 
 def _exact(value: Value) -> bool:
@@ -217,7 +230,7 @@ def _exact(value: Value) -> bool:
     return value.plain is not UNKNOWN and literal(value.plain).code == value.code
 
 
-def _importable(module: str) -> bool:
+def importable(module: str) -> bool:
     return all(part.isidentifier() for part in module.split(".")) and not module.endswith("__main__")
 
 

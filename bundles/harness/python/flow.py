@@ -7,7 +7,7 @@ calls. What it doesn't know is unknown; nothing of the repository is run.
 import ast
 from typing import Any
 
-from bundles.harness.python.source import Function, dotted, own_nodes
+from bundles.harness.python.declared import Function, dotted, own_nodes
 from bundles.harness.python.values import UNKNOWN
 
 _TEXT_CALLS = {
@@ -104,7 +104,7 @@ def run_to(function: Function, line: int | None, known: dict[str, Any]) -> dict[
                 _bind(target, value, env)
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             _bind(node.target, evaluate(node.value, env), env)
-        elif isinstance(node, ast.AugAssign) or isinstance(node, ast.For):
+        elif isinstance(node, ast.AugAssign | ast.For):
             _bind(node.target, UNKNOWN, env)
     return env
 
@@ -125,22 +125,9 @@ def arguments_at(caller: Function, line: int | None, callee: Function) -> dict[s
     """The expressions that `caller` passes to `callee` in the call at `line`, by parameter."""
     if line is None:
         return {}
-    wanted = {callee.name, callee.owner.rsplit(".", 1)[-1] if callee.name == "__init__" else callee.name}
-    calls = [
-        n
-        for n in ast.walk(caller.node)
-        if (
-            isinstance(n, ast.Call)
-            and n.lineno <= line <= (n.end_lineno or n.lineno)
-            and dotted(n.func).rsplit(".", 1)[-1] in wanted
-        )
-        or (
-            isinstance(n, ast.Call)
-            and isinstance(n.func, ast.Attribute)
-            and n.func.attr in wanted
-            and n.lineno <= line <= (n.end_lineno or 0)
-        )
-    ]
+    name = callee.owner.rsplit(".", 1)[-1] if callee.name == "__init__" else callee.name
+    here = [n for n in ast.walk(caller.node) if isinstance(n, ast.Call) and n.lineno <= line <= (n.end_lineno or 0)]
+    calls = [n for n in here if _called(n) == name]
     if not calls:
         return {}
     call = max(calls, key=lambda n: (n.lineno, n.col_offset))
@@ -150,3 +137,9 @@ def arguments_at(caller: Function, line: int | None, callee: Function) -> dict[s
     bound = dict(zip(positional, call.args, strict=False))
     bound.update({k.arg: k.value for k in call.keywords if k.arg})
     return bound
+
+
+def _called(node: ast.Call) -> str:
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr
+    return node.func.id if isinstance(node.func, ast.Name) else ""

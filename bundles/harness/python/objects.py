@@ -2,13 +2,15 @@
 builds them (pure)."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct
 
+from bundles.harness.python.declared import Class, Function, Param
 from bundles.harness.python.pool import Pool, Recorded
 from bundles.harness.python.shapes import Shape, shape_of
-from bundles.harness.python.source import Class, Function, Param, Source
+from bundles.harness.python.source import Source
 from bundles.harness.python.values import UNKNOWN, Value, import_of, literal
 from bundles.harness.python.wiring import wiring_of
 
@@ -58,8 +60,8 @@ class Builder:
             found.append(Argument(literal(flow), 1 if not found else min(a.rank for a in found), ()))
         if not any(a.rank <= 1 for a in found):
             found += self._by_shape(param, shape)
-            built = self.object_for(param, 0)
-            found += [built] if built else []
+            for made in (self._assembled(param, shape), self.object_for(param, 0)):
+                found += [made] if made else []
         if not found:
             found += self._guesses(param, shape)
         unique = {a.value.code: a for a in reversed(found)}
@@ -71,7 +73,7 @@ class Builder:
             return None
         if shape.document and isinstance(value.plain, dict | list):
             value = Value(f"json.dumps({value.code})", ("import json", *value.imports))
-        if (shape.keys or shape.unpacked) and isinstance(value.plain, str | int | float) and not entry.typed:
+        if (shape.mapping or shape.unpacked) and isinstance(value.plain, str | int | float):
             return None
         if shape.keys and isinstance(value.plain, dict) and not set(shape.keys) <= set(value.plain):
             return None
@@ -116,6 +118,43 @@ class Builder:
                 code = f"json.dumps({entry.value.code})"
                 out.append(Argument(Value(code, ("import json",)), max(2, entry.rank), (entry.source,)))
         return out
+
+    def _assembled(self, param: Param, shape: Shape) -> Argument | None:
+        """A mapping or an object put together from values that were recorded one by one: every key and attribute that
+        must be there, and those optional keys that were recorded."""
+        if param.name in _REQUESTS or _own_class(self._source, param):
+            return None
+        if shape.mapping:
+            return self._assembled_mapping(param, shape)
+        if shape.attributes and not (shape.text or shape.number):
+            parts = [(a, self._part(param.name, a)) for a in shape.attributes]
+            if all(p for _, p in parts) and any(p and p.rank <= 3 for _, p in parts):
+                used = [(name, p) for name, p in parts if p]
+                inner = ", ".join(f"{name}={p.value.code}" for name, p in used)
+                imports = ("from types import SimpleNamespace", *(i for _, p in used for i in p.value.imports))
+                return Argument(Value(f"SimpleNamespace({inner})", imports), 5, _cited(p for _, p in used))
+        return None
+
+    def _assembled_mapping(self, param: Param, shape: Shape) -> Argument | None:
+        parts: dict[str, Argument] = {}
+        for key in (*shape.keys, *shape.optional):
+            part = self._part(param.name, key)
+            if part is not None:
+                parts[key] = part
+            elif key in shape.keys:
+                return None
+        if not parts or (not shape.keys and len(parts) < 2):
+            return None
+        inner = ", ".join(f"{key!r}: {p.value.code}" for key, p in parts.items())
+        imports = tuple(i for p in parts.values() for i in p.value.imports)
+        return Argument(Value(f"{{{inner}}}", imports), 5, _cited(parts.values()))
+
+    def _part(self, owner: str, name: str) -> Argument | None:
+        for wanted in (f"{owner}.{name}", name):
+            for entry in self._pool.named(wanted):
+                if entry.rank <= 5 and (wanted != name or entry.name.rsplit(".", 1)[-1].lower() == name.lower()):
+                    return Argument(entry.value, entry.rank, (entry.source,))
+        return None
 
     def _guesses(self, param: Param, shape: Shape) -> list[Argument]:
         """Any recorded text for a parameter that is used as text; the least direct way."""
@@ -165,6 +204,10 @@ class Builder:
         return None
 
 
+def _cited(parts: Iterable[Argument]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(s for p in parts for s in p.sources))
+
+
 def _constructed(found: Class, args: list[tuple[str, Value]]) -> Value:
     inner = ", ".join(f"{name}={value.code}" for name, value in args)
     imports = tuple(dict.fromkeys((*(i for _, v in args for i in v.imports), import_of(found))))
@@ -187,7 +230,7 @@ def _named_class(source: Source, name: str) -> Class | None:
 
 def wanted_type(annotation: str, shape: Shape) -> str:
     """The plain type that a parameter wants, "" where nothing says."""
-    names = [n.rsplit(".", 1)[-1] for n in re.findall(r"[A-Za-z_][\w.]*", annotation)]
+    names = [str(n).rsplit(".", 1)[-1] for n in re.findall(r"[A-Za-z_][\w.]*", annotation)]
     for name in names:
         if name in _CODECS:
             return name

@@ -4,23 +4,25 @@ Rank: 0 the frame's own variables, 1 other frames', 2 attributes of the failing 
 exception's message was made from, 4 the rest of the trace, 5 correlated records, 6 flags and configuration.
 """
 
-import ast
 import re
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
 
 from bundles.harness.flat import embedded_json, flatten, parse_json
-from bundles.harness.occurrences import Occurrence
+from bundles.harness.occurrences import Occurrence, Thrown, short_type
 from bundles.harness.python.formats import Filled, Template, fill
-from bundles.harness.python.source import Source, dotted
+from bundles.harness.python.intrinsics import name_of, told_by
+from bundles.harness.python.source import Source
 from bundles.harness.python.values import UNKNOWN, Value, decode, decode_repr, literal
 from retrieval.model import Frame, LogRecord, Span
 
 _PAIR = re.compile(r"\b([A-Za-z_][\w.-]{0,40})(?:=|: ?)(\"[^\"]{0,200}\"|'[^']{0,200}'|[^\s,;\"'()\[\]{}]{1,200})")
 _WORD_NUMBER = re.compile(r"\b([a-z_]{2,30}) #?(-?\d+(?:\.\d+)?)\b")
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.){1,300})'|\"((?:[^\"\\]|\\.){1,300})\"")
+_LITERAL = re.compile(r"\{'.*\}", re.DOTALL)
 _SEPARATORS = (";", "|", "\t", ",")
 _OURS = (
     "code.", "exception.", "otel", "thread.", "telemetry.", "error.", "log.", "host.", "process.pid", "http.response",
@@ -44,7 +46,10 @@ class Pool:
     """Named values of one failure."""
 
     def __init__(self, entries: list[Recorded]) -> None:
-        self.entries = sorted(dict.fromkeys(entries[:MAX_ENTRIES]), key=lambda e: e.rank)
+        unique: dict[tuple[str, str, int], Recorded] = {}
+        for entry in entries[:MAX_ENTRIES]:
+            unique.setdefault((entry.name, entry.value.code, entry.rank), entry)
+        self.entries = sorted(unique.values(), key=lambda e: e.rank)
 
     def named(self, name: str) -> list[Recorded]:
         """Values recorded under a name, exact names first, then names that end with it (`image.width` for `width`)."""
@@ -84,6 +89,7 @@ class PoolMaker:
                 if frame.in_app:
                     entries += self._locals(frame, str(thrown.source))
             entries += self._message(self._raised, thrown.info.message, 3, str(thrown.source))
+            entries += self._told(thrown)
             entries += _quoted(thrown.info.message, str(thrown.source))
         own = {id(r) for r in occurrence.own}
         for record in occurrence.own:
@@ -108,14 +114,26 @@ class PoolMaker:
                     if isinstance(key, str):
                         yield Recorded(key, literal(inner), 1, source, True)
 
+    def _told(self, thrown: Thrown) -> Iterator[Recorded]:
+        """What the exception's own message says about the values on the line that raised it."""
+        frames = [f for f in thrown.info.trace.frames if f.in_app] if thrown.info.trace else []
+        path = self._source.resolve_file(frames[-1].file) if frames else None
+        function = self._source.function_at(path, frames[-1].function, frames[-1].line) if path else None
+        if function is not None:
+            kind = short_type(thrown.info.type)
+            for name, value in told_by(function, frames[-1].line, kind, thrown.info.message, self._source):
+                yield Recorded(name, value, 3, str(thrown.source), True)
+
     def _record(self, record: LogRecord | Span, rank: int) -> Iterator[Recorded]:
         source = str(record.source)
         yield from _attributes(record.attributes, rank, source)
-        for key in ("process.command_args", "process.command_line"):
-            if record.resource.get(key):
-                yield Recorded(key, literal(record.resource[key]), rank, source)
+        yield from _command_line(record.resource, rank, source)
         if isinstance(record, LogRecord):
             yield from self._message(self._logged, record.body, rank + 1, source)
+            for match in _LITERAL.finditer(record.body[:20_000]):
+                value = decode_repr(match[0], self._source)
+                if value is not None and isinstance(value.plain, dict) and value.plain:
+                    yield from _document("", value.plain, rank + 1, source)
             yield from _text(record.body, rank + 1, source)
 
     def _message(self, templates: tuple[Template, ...], text: str, rank: int, source: str) -> Iterator[Recorded]:
@@ -132,21 +150,6 @@ class PoolMaker:
                 document = decoded.plain if decoded and decoded.plain is not UNKNOWN else None
             if document:
                 yield from _document(name, document, rank, source)
-
-
-def name_of(node: ast.expr) -> str:
-    """What the code calls a value: `reader.line` -> "reader.line", `job["kind"]` -> "job.kind"."""
-    match node:
-        case ast.Subscript(slice=ast.Constant(value=str() as key)):
-            inner = name_of(node.value)
-            return f"{inner}.{key}" if inner else str(key)
-        case ast.Call(func=ast.Attribute(value=base, attr="strip" | "upper" | "lower" | "isoformat" | "decode")):
-            return name_of(base)
-        case ast.Call(args=[argument]) if dotted(node.func) in ("str", "repr", "json.dumps", "int", "dict", "list"):
-            return name_of(argument)
-        case ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value=str() as key), *_]):
-            return str(key)
-    return dotted(node)
 
 
 def _filled(filled: Filled, source: Source) -> Value | None:
@@ -195,6 +198,20 @@ def _split(value: Any, rank: int, source: str) -> Iterator[Recorded]:
     for field in fields[:40]:
         if field.strip():
             yield Recorded("", literal(field), rank + 1, source)
+
+
+def _command_line(resource: dict[str, Any], rank: int, source: str) -> Iterator[Recorded]:
+    """The process's arguments, as OpenTelemetry's resource attributes hold them, for `main(argv)`."""
+    args = resource.get("process.command_args")
+    if not isinstance(args, list):
+        try:
+            args = shlex.split(str(resource.get("process.command_line") or ""))
+        except ValueError:
+            return
+    if len(args) > 1:
+        at = 3 if args[1] == "-m" else 2 if "python" in str(args[0]) else 1
+        for name in ("argv", "args"):
+            yield Recorded(name, literal([str(a) for a in args[at:]]), rank + 2, source, True)
 
 
 def _text(body: str, rank: int, source: str) -> Iterator[Recorded]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -148,12 +149,7 @@ def _sorted(lines: list[str]) -> list[str]:
 
 
 def _is_standard(line: str) -> bool:
-    return line.split()[1].split(".")[0] in _STANDARD
-
-
-_STANDARD = frozenset(
-    ["asyncio", "collections", "contextlib", "datetime", "decimal", "fractions", "http", "io", "ipaddress", "json", "pathlib", "socket", "ssl", "sys", "threading", "time", "traceback", "types", "urllib", "uuid", "zoneinfo"]
-)
+    return line.split()[1].split(".")[0] in sys.stdlib_module_names
 
 
 def _stub(stub: dict[str, Any]) -> dict[str, Any]:

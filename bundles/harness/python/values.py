@@ -14,7 +14,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from bundles.harness.python.source import Class, Source, dotted
+from bundles.harness.python.declared import Class, dotted
+from bundles.harness.python.source import Source
 
 MAX_TEXT = 50_000
 

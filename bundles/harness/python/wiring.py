@@ -1,8 +1,8 @@
 """How production builds an object: the call in the repository, with its local variables written out (pure).
 
 `Relay(Gateway(), job_timeout_s=config.job_timeout_s)` in `main()`, where `config = Config.load()`, becomes
-`Relay(Gateway(), job_timeout_s=Config.load().job_timeout_s)` with the imports that it needs, so that a test can build the
-object as the process did, from the same environment.
+`Relay(Gateway(), job_timeout_s=Config.load().job_timeout_s)` with the imports that it needs, so that a test can build
+the object as the process did, from the same environment.
 """
 
 import ast
@@ -10,7 +10,8 @@ import copy
 
 from msgspec import Struct
 
-from bundles.harness.python.source import Module, Source, dotted, own_nodes
+from bundles.harness.python.declared import dotted, own_nodes
+from bundles.harness.python.source import Module, Source
 
 _DEPTH = 6
 _BUILTINS = {
