@@ -94,7 +94,7 @@ class GitRepository:
 
     async def files(self, sha: str) -> list[str]:
         """The paths of the files at a commit, in order; submodules are left out. Raises: RepositoryError."""
-        return [entry.path for entry in await self._entries(sha)]
+        return [entry.path for entry in await self._entries(sha, sizes=False)]
 
     async def read(self, sha: str, path: str) -> bytes:
         """A file's bytes at a commit, at most 4 MiB; a symbolic link gives the text of its target.
@@ -108,9 +108,9 @@ class GitRepository:
         try:
             return await run_git(self.path, ["cat-file", "blob", f"{commit}:{pure}"], limit=BLOB_LIMIT)
         except GitFailed as failure:
-            if any(sign in failure.stderr for sign in ("does not exist", "bad file", "but not in", "Not a valid")):
-                raise self._error(f"{path!r} is not in {commit[:12]}", Reason.NOT_FOUND, "check the path") from failure
-            raise self._corrupt(failure) from failure
+            if str(pure) in await self.files(commit):
+                raise self._corrupt(failure) from failure
+            raise self._error(f"{path!r} is not in {commit[:12]}", Reason.NOT_FOUND, "check the path") from failure
 
     async def read_many(self, sha: str, paths: Sequence[str]) -> dict[str, bytes]:
         """The bytes of several files at a commit, by one process. What is absent or larger than 4 MiB is left out.
@@ -213,10 +213,10 @@ class GitRepository:
             raise self._corrupt(failure) from failure
         return any(sha in self._boundary for sha in reached.decode("ascii").split())
 
-    async def _entries(self, sha: str) -> list[Entry]:
+    async def _entries(self, sha: str, *, sizes: bool = True) -> list[Entry]:
         commit = await self.resolve(sha)
         try:
-            return await list_tree(self.path, commit)
+            return await list_tree(self.path, commit, sizes=sizes)
         except GitFailed as failure:
             raise self._corrupt(failure) from failure
 

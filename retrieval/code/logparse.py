@@ -61,7 +61,7 @@ class _Cursor:
         """
         stop = self.data.find(end, self.at)
         if stop < 0:
-            raise RepositoryError("git log ended in the middle of a record", reason=Reason.CORRUPT)
+            raise _unreadable("git log ended in the middle of a record")
         found = self.data[self.at : stop]
         self.at = stop + len(end)
         return found
@@ -75,6 +75,10 @@ class _Cursor:
         return found
 
 
+def _unreadable(message: str) -> RepositoryError:
+    return RepositoryError(message, reason=Reason.CORRUPT, remedy="check it with git fsck, and git with git --version")
+
+
 def parse_log(data: bytes, repo: str) -> list[Commit]:
     """The commits of a stream, in its order. Text that is not UTF-8 is shown with replacement characters.
 
@@ -84,7 +88,7 @@ def parse_log(data: bytes, repo: str) -> list[Commit]:
     commits: list[Commit] = []
     while not cursor.done:
         if not cursor.looking_at(b"\x01"):
-            raise RepositoryError(f"git log of {repo} printed something unexpected", reason=Reason.CORRUPT)
+            raise _unreadable(f"git log of {repo} printed something unexpected")
         cursor.at += 1
         commits.append(_commit(cursor, repo))
     return commits
@@ -187,7 +191,7 @@ def _lines(cursor: _Cursor, sign: bytes, count: int) -> tuple[str, ...]:
     found: list[str] = []
     for _ in range(count):
         if not cursor.looking_at(sign):
-            raise RepositoryError("git printed a hunk that is shorter than it says", reason=Reason.CORRUPT)
+            raise _unreadable("git printed a hunk that is shorter than it says")
         found.append(cursor.line()[1:].decode("utf-8", "replace"))
     if cursor.looking_at(b"\\ "):
         cursor.line()

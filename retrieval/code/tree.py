@@ -35,20 +35,21 @@ class Entry(Struct, frozen=True):
         return self.raw_path.decode("utf-8", "replace")
 
 
-async def list_tree(repository: Path, sha: str) -> list[Entry]:
-    """The blobs of a commit in tree order; submodules are left out.
+async def list_tree(repository: Path, sha: str, *, sizes: bool = True) -> list[Entry]:
+    """The blobs of a commit in tree order; submodules are left out. Sizes (else 0) need the blobs to be there, which a
+    partial clone may not have.
 
     Raises: GitFailed, RepositoryError.
     """
-    out = await run_git(repository, ["ls-tree", "-r", "-z", "-l", "--full-tree", sha])
+    out = await run_git(repository, ["ls-tree", "-r", "-z", *(["-l"] if sizes else []), "--full-tree", sha])
     entries = []
     for record in out.split(b"\0"):
         head, tab, raw_path = record.partition(b"\t")
         if not tab:
             continue
-        mode, kind, blob, size = head.decode("ascii").split()
+        mode, kind, blob, *size = head.decode("ascii").split()
         if kind == "blob":
-            entries.append(Entry(mode, blob, int(size), raw_path))
+            entries.append(Entry(mode, blob, int(size[0]) if size and size[0].isdigit() else 0, raw_path))
     return entries
 
 
@@ -67,7 +68,10 @@ async def read_blobs(repository: Path, entries: Iterable[Entry]) -> AsyncIterato
             header = out[at:end].split()
             if len(header) != 3 or header[1] != b"blob":
                 raise RepositoryError(
-                    f"{entry.path} is missing from the repository", reason=Reason.CORRUPT, subject=repository.name
+                    f"{entry.path} is missing from the repository",
+                    reason=Reason.CORRUPT,
+                    subject=repository.name,
+                    remedy="check it with git fsck, or clone again",
                 )
             stop = end + 1 + int(header[2])
             yield entry, out[end + 1 : stop]
@@ -94,7 +98,10 @@ async def write_tree(repository: Path, entries: list[Entry], destination: Path) 
     """
     if sum(entry.size for entry in entries) > CHECKOUT_LIMIT:
         raise RepositoryError(
-            f"the tree is larger than {CHECKOUT_LIMIT} bytes", reason=Reason.TOO_LARGE, subject=repository.name
+            f"the tree is larger than {CHECKOUT_LIMIT} bytes",
+            reason=Reason.TOO_LARGE,
+            subject=repository.name,
+            remedy="give a service its own, smaller repository",
         )
     if destination.exists() and (not destination.is_dir() or any(destination.iterdir())):
         raise BadInput(f"{destination} is not an empty folder", subject=str(destination), remedy="give an empty folder")
