@@ -15,14 +15,12 @@ TIMEOUT_S = 0.45  # of one leg (row C3)
 LEGS = ("symbolic", "lexical", "dense")
 _WIDER = 2  # a leg looks for so many times the documents that are wanted, since legs disagree
 
-Asked = Sequence[tuple[str, Query]]
-
 
 class Missing(Struct, frozen=True, order=True):
-    """A leg that gave no answer to the queries of a kind."""
+    """A leg that gave no answer to a query; `kinds` are those that it asked of, joined by commas."""
 
     leg: str
-    kind: str
+    kinds: str
     reason: str  # timeout | unavailable | no_vectors
 
 
@@ -43,13 +41,19 @@ class Search(Struct, frozen=True, kw_only=True):
 
 
 class _Answer(Struct):
-    kind: str
     query: Query
     legs: dict[str, list[Hit]]
     missing: list[Missing]
 
 
-async def retrieve(index: Index, asked: Asked, search: Search, embedder: Embedder | None = None) -> Retrieval:
+async def retrieve(
+    index: Index, queries: Sequence[Query], *, at_ns: int, embedder: Embedder | None = None
+) -> list[Hit]:
+    """The hits of `search` with the default weights, as of a moment."""
+    return list((await search(index, queries, Search(now_ns=at_ns), embedder)).hits)
+
+
+async def search(index: Index, queries: Sequence[Query], how: Search, embedder: Embedder | None = None) -> Retrieval:
     """Ask all queries, each by all legs concurrently, and rank what they found together.
 
     A leg that is too slow, unavailable or has nothing to compare (no model, no vectors) is left out, named, and its
@@ -57,15 +61,11 @@ async def retrieve(index: Index, asked: Asked, search: Search, embedder: Embedde
 
     Raises: StoreError (the store itself is broken), BadInput.
     """
-    vectors, why = await _vectors([query.text for _, query in asked], embedder, search.timeout_s)
-    answers = await asyncio.gather(
-        *(
-            _ask(index, kind, replace(query, vector=vectors.get(query.text, query.vector)), (search, why))
-            for kind, query in asked
-        )
-    )
+    vectors, why = await _vectors([query.text for query in queries], embedder, how.timeout_s)
+    with_vectors = [replace(query, vector=vectors.get(query.text, query.vector)) for query in queries]
+    answers = await asyncio.gather(*(_ask(index, query, why, how.timeout_s) for query in with_vectors))
     return Retrieval(
-        tuple(ranked(_scored(answers, search))[: search.limit]),
+        tuple(ranked(_scored(answers, how))[: how.limit]),
         tuple(sorted({missing for answer in answers for missing in answer.missing})),
     )
 
@@ -94,21 +94,21 @@ def _retrieved(work: "asyncio.Future[list[tuple[float, ...]]]") -> None:
         work.exception()
 
 
-async def _ask(index: Index, kind: str, query: Query, how: tuple[Search, str]) -> _Answer:
-    search, why = how
+async def _ask(index: Index, query: Query, no_vector: str, timeout_s: float) -> _Answer:
     wide = replace(query, limit=query.limit * _WIDER)
-    answer = _Answer(kind, query, {}, [])
+    kinds = ",".join(query.kinds)
+    answer = _Answer(query, {}, [])
     calls: dict[str, Callable[[Query], Awaitable[list[Hit]]]] = {"symbolic": index.symbolic, "lexical": index.lexical}
     if query.vector:
         calls["dense"] = index.dense
     else:
-        answer.missing.append(Missing("dense", kind, why))
-    results = await asyncio.gather(*(_leg(call, wide, search.timeout_s) for call in calls.values()))
+        answer.missing.append(Missing("dense", kinds, no_vector))
+    results = await asyncio.gather(*(_leg(call, wide, timeout_s) for call in calls.values()))
     for name, result in zip(calls, results, strict=True):
         if isinstance(result, str):
-            answer.missing.append(Missing(name, kind, result))
+            answer.missing.append(Missing(name, kinds, result))
         elif name == "dense" and not result:
-            answer.missing.append(Missing(name, kind, "no_vectors"))
+            answer.missing.append(Missing(name, kinds, "no_vectors"))
         else:
             answer.legs[name] = result
     return answer
@@ -123,7 +123,7 @@ async def _leg(call: Callable[[Query], Awaitable[list[Hit]]], query: Query, time
         return "unavailable"
 
 
-def _scored(answers: Sequence[_Answer], search: Search) -> list[Hit]:
+def _scored(answers: Sequence[_Answer], how: Search) -> list[Hit]:
     """Every document of every answer. BM25 is measured against the best of the whole retrieval: all queries ask about
     the same incident, in largely the same words."""
     best = max((hit.score for answer in answers for hit in answer.legs.get("lexical", ())), default=0.0)
@@ -137,5 +137,5 @@ def _scored(answers: Sequence[_Answer], search: Search) -> list[Hit]:
                 "lexical": lexical.get(key, 0.0) if "lexical" in answer.legs else None,
                 "dense": dense.get(key, 0.0) if "dense" in answer.legs else None,
             }
-            found.append(score(answer.query, document, legs, search.now_ns, search.weights))
+            found.append(score(answer.query, document, legs, how.now_ns, how.weights))
     return found
