@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from bundles.environment import Environment, Environments
 from bundles.judge import Production, Report, crash_line, judge, read_report, tidy
-from bundles.sandbox import Limits, RunResult, Sandbox, open_up
+from bundles.sandbox import SITE, Limits, RunResult, Sandbox, open_up
 from retrieval.errors import RepositoryError
 from retrieval.model import Attempt, ServiceInfo
 from retrieval.ports import Redactor, Repository
@@ -82,6 +82,7 @@ class Runs:
         self._slots = asyncio.Semaphore(parallel)
         self._trees: dict[str, asyncio.Task[Path]] = {}
         self._laid = 0
+        self._plugin: asyncio.Task[Path] | None = None
 
     async def tree(self, commit: str) -> Path:
         """A clean checkout, shared: it must not be written. Raises: RepositoryError, OSError."""
@@ -158,35 +159,35 @@ class Runs:
             return result
 
     async def _execute(self, command: Sequence[str], tree: Path, site: Path, limits: Limits | None = None) -> RunResult:
+        if self._plugin is None:
+            self._plugin = asyncio.create_task(asyncio.to_thread(_lay_out_plugin, self._folder / "plugin"))
         return await self._sandbox.run(
             command,
             tree=tree,
-            mounts={"/opt/site": site, PLUGINS: await asyncio.to_thread(self._plugin)},
+            mounts={SITE: site, PLUGINS: await asyncio.shield(self._plugin)},
             environment={"PYTEST_PLUGINS": PLUGIN},
             limits=limits,
             python_path=[PLUGINS],
         )
 
-    def _plugin(self) -> Path:
-        folder = self._folder / "plugin"
-        if not folder.exists():
-            folder.mkdir()
-            folder.chmod(0o755)
-            text = (package_files("templates") / "inside" / f"{PLUGIN}.py").read_text("utf-8")
-            (folder / f"{PLUGIN}.py").write_text(text, "utf-8")
-            (folder / f"{PLUGIN}.py").chmod(0o644)
-        return folder
-
     async def _log(self, result: RunResult) -> str:
         interpreter = (await self._sandbox.equipment()).interpreter
         places = [
-            (interpreter.site or "/opt/site", "<site-packages>"),
-            ("/opt/site", "<site-packages>"),
+            (interpreter.site or SITE, "<site-packages>"),
             (f"{interpreter.prefix}/lib/python{interpreter.version}", "<python>"),
             (interpreter.executable, "python"),
         ]
         text = tidy(result.output, places)
         return self._redactor.text(text) if self._redactor else text
+
+
+def _lay_out_plugin(folder: Path) -> Path:
+    folder.mkdir()
+    folder.chmod(0o755)
+    text = (package_files("templates") / "inside" / f"{PLUGIN}.py").read_text("utf-8")
+    (folder / f"{PLUGIN}.py").write_text(text, "utf-8")
+    (folder / f"{PLUGIN}.py").chmod(0o644)
+    return folder
 
 
 def summarise(result: RunResult) -> OwnTests:

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from bundles.sandbox.cache import cache_folder, larger_than, make_folder, open_up, reachable
 from bundles.sandbox.command import NO_SPACE, SITE, Plan, command_line, variables
-from bundles.sandbox.limits import MIB, Limits, RunResult, SandboxSettings
+from bundles.sandbox.limits import MIB, Limits, RunResult, SandboxSettings, SandboxStatus
 from bundles.sandbox.tools import Interpreter, Programs, find_interpreter, find_programs, unprivileged_user
 from bundles.sandbox.watch import resident_memory
 
@@ -47,6 +47,7 @@ class Sandbox:
         self.cache = settings.cache or cache_folder(environ, uid=os.geteuid())
         self._equipment: Equipment | None = None
         self._lock = asyncio.Lock()
+        self.status: SandboxStatus | None = None  # what `probe` saw, once
 
     async def equipment(self) -> Equipment:
         """What runs are made with, found once. Raises: ToolMissing."""
