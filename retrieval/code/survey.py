@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from retrieval.code.touched import references
 from retrieval.errors import RepositoryError
-from retrieval.languages import LANGUAGES, language_of
+from retrieval.languages import language_of
 from retrieval.model import ServiceInfo, Symbol
 from retrieval.ports import Repository
 
@@ -29,7 +29,7 @@ async def survey(repo: Repository, sha: str, service: ServiceInfo, near: Sequenc
             source = await repo.read(sha, path)
         except RepositoryError:
             continue
-        found += LANGUAGES[language].symbols(path, source)
+        found += language.symbols(path, source)
     return tuple(found)
 
 
