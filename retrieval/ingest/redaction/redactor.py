@@ -1,0 +1,193 @@
+"""Applies the rules to text and to fields. One object a process; what it has seen is remembered, within bounds."""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterable
+from urllib.parse import quote, unquote
+
+from retrieval.ingest.redaction.fields import HINTS, replace_fields, secret_fields
+from retrieval.ingest.redaction.keys import excused, holds_nothing, looks_like_key, names_address, strength
+from retrieval.ingest.redaction.pseudonyms import Pseudonyms, is_pseudonym
+from retrieval.ingest.redaction.rules import PERSONAL, SECRETS, Rule
+
+# Not a secret, and meant not to be: it makes a run without settings repeatable, byte for byte, anywhere. Whoever knows
+# it can test a guess against a pseudonym, so a server takes its key from the settings.
+_THROWAWAY_KEY = b"receipts: a run without settings uses this public key"
+_REMEMBERED = 20_000
+_LONGEST_REMEMBERED = 4_096
+_MAX_DEPTH = 24
+
+_DIGITS = re.compile(r"\d[\d .-]{7,}\d")
+_BASE64 = re.compile(r"(?<![\w+/=.-])(?:[A-Za-z0-9+/_-]{4}){5,2000}(?:[A-Za-z0-9+/_-]{2,3}={0,2})?(?![\w+/=])")
+_PERCENT = re.compile(r"[^\s\"'<>?&=;/]{0,2000}%[0-9A-Fa-f]{2}[^\s\"'<>?&=;/]{0,2000}")
+_QUOTED = re.compile(r"(b?)(['\"])(.*)\2", re.DOTALL)
+_ADDRESS_RULES = tuple(r for r in PERSONAL if r.kind == "ip")
+
+
+class KeyedRedactor:
+    """Implements `retrieval.ports.Redactor`.
+
+    The same value under the same key gives the same pseudonym wherever it stands, so that records still join and
+    cluster. Text without secrets and personal data comes back as it was; redacting twice changes nothing.
+    """
+
+    def __init__(self, key: bytes, key_id: str) -> None:
+        """`key`: at least 16 bytes. `key_id` names it; a rotated key has another.
+
+        Raises: ValueError (the key is too short)."""
+        self._pseudonyms = Pseudonyms(key, key_id)
+        self.key_id = key_id
+        self._seen: dict[str, str] = {}
+
+    def text(self, value: str) -> str:
+        if len(value) < 6:
+            return value
+        known = self._seen.get(value)
+        if known is not None:
+            return known
+        clean = self._clean(value, frozenset())
+        if len(value) <= _LONGEST_REMEMBERED:
+            if len(self._seen) >= _REMEMBERED:
+                self._seen.clear()
+            self._seen[value] = clean
+        return clean
+
+    def value(self, key: str, value: object) -> object:
+        """A field's value with the field's name taken into account; dicts, lists and tuples are walked, other types
+        than text are returned as they are."""
+        return self._value(key, value, strength(key), 0)
+
+    def survivors(self, text: str) -> Iterable[str]:
+        """Names of the detectors that still match, sorted; empty when clean."""
+        lower = text.lower()
+        found = {rule.kind for rule in (*SECRETS, *PERSONAL) if _tried(rule, text, lower) and _first(rule, text)}
+        if any(hint in lower for hint in HINTS) and next(secret_fields(text), None):
+            found.add("secret-field")
+        if self._encoded(text) != text:
+            found.add("encoded-secret")
+        return sorted(found)
+
+    def _value(self, key: str, value: object, marked: str, depth: int) -> object:
+        if isinstance(value, str):
+            return self._field(key, value, marked)
+        if depth > _MAX_DEPTH:
+            return self.text(str(value))
+        if isinstance(value, dict):
+            return {
+                self.text(k) if isinstance(k, str) else k: self._value(
+                    str(k), v, "strong" if marked == "strong" else strength(str(k)), depth + 1
+                )
+                for k, v in value.items()
+            }
+        if isinstance(value, list | tuple):
+            walked = [self._value(key, v, marked, depth + 1) for v in value]
+            return walked if isinstance(value, list) else tuple(walked)
+        if marked == "strong" and isinstance(value, int | float) and not isinstance(value, bool):
+            return self._pseudonyms.of("secret", str(value))
+        return value
+
+    def _field(self, key: str, value: str, marked: str) -> str:
+        if marked:
+            prefix, mark, inner = _unquoted(value)
+            if marked == "strong" or looks_like_key(inner):
+                return f"{prefix}{mark}{self._secret(inner)}{mark}"
+        if excuse := excused(key):
+            return self._clean(value, excuse)
+        if names_address(key) and len(value) < 80:
+            return self._address_field(value)
+        return self.text(value)
+
+    def _secret(self, value: str) -> str:
+        scheme, space, rest = value.partition(" ")
+        if space and scheme.lower() in ("bearer", "basic", "token", "digest", "apikey", "negotiate"):
+            return f"{scheme} {self._secret(rest.strip())}"
+        if holds_nothing(value) or is_pseudonym(value):
+            return value
+        return self._pseudonyms.of("secret", value)
+
+    def _address_field(self, value: str) -> str:
+        """A field that is named as an address holds one, even where its four numbers could be a version."""
+        marked = "ip " + value
+        for rule in _ADDRESS_RULES:
+            marked = self._replace(rule, marked)
+        return self.text(marked[3:])
+
+    def _clean(self, value: str, excuse: frozenset[str]) -> str:
+        value = self._plain(value, excuse)
+        return self._encoded(value)
+
+    def _plain(self, value: str, excuse: frozenset[str] = frozenset()) -> str:
+        lower = value.lower()
+        for rule in SECRETS:
+            if _tried(rule, value, lower):
+                value = self._replace(rule, value)
+        if any(hint in lower for hint in HINTS):
+            value = replace_fields(value, lambda secret: self._pseudonyms.of("secret", secret))
+        for rule in PERSONAL:
+            if rule.kind not in excuse and _tried(rule, value, lower):
+                value = self._replace(rule, value)
+        return value
+
+    def _replace(self, rule: Rule, text: str) -> str:
+        group = rule.group()
+
+        def swap(match: re.Match[str]) -> str:
+            found = match.group(group)
+            if not rule.check(match) or is_pseudonym(found) or holds_nothing(found):
+                return match.group(0)
+            start, end = (i - match.start() for i in match.span(group))
+            whole = match.group(0)
+            return f"{whole[:start]}{self._pseudonyms.of(rule.kind, found)}{whole[end:]}"
+
+        return rule.pattern.sub(swap, text)
+
+    def _encoded(self, value: str) -> str:
+        """What is a secret after one Base64 or percent decoding."""
+        if "%" in value:
+            value = _PERCENT.sub(self._percent, value)
+        if len(value) >= 20:
+            value = _BASE64.sub(self._base64, value)
+        return value
+
+    def _percent(self, match: re.Match[str]) -> str:
+        decoded = unquote(match.group(0))
+        clean = self._plain(decoded)
+        return match.group(0) if clean == decoded else quote(clean, safe=":@")
+
+    def _base64(self, match: re.Match[str]) -> str:
+        token = match.group(0)
+        try:
+            decoded = base64.b64decode(
+                token + "=" * (-len(token) % 4), altchars=b"-_" if "-" in token or "_" in token else None, validate=True
+            ).decode("ascii")
+        except (binascii.Error, UnicodeDecodeError, ValueError):
+            return token
+        if not decoded.isprintable() or self._plain(decoded) == decoded:
+            return token
+        return self._pseudonyms.of("secret", token)
+
+
+def throwaway_redactor() -> KeyedRedactor:
+    """For runs without settings: the demo, `triage` on a folder, tests. Its key is public; see its comment."""
+    return KeyedRedactor(_THROWAWAY_KEY, "throwaway-1")
+
+
+def _unquoted(value: str) -> tuple[str, str, str]:
+    """The repr of a text is (prefix, quote, text), so that a redacted local variable stays one."""
+    quoted = _QUOTED.fullmatch(value)
+    return (quoted[1], quoted[2], quoted[3]) if quoted else ("", "", value)
+
+
+def _tried(rule: Rule, text: str, lower: str) -> bool:
+    if not rule.needs:
+        return _DIGITS.search(text) is not None or rule.kind == "iban"
+    return any(need in lower for need in rule.needs)
+
+
+def _first(rule: Rule, text: str) -> bool:
+    group = rule.group()
+    return any(
+        rule.check(m) and not is_pseudonym(m.group(group)) and not holds_nothing(m.group(group))
+        for m in rule.pattern.finditer(text)
+    )
