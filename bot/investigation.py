@@ -42,7 +42,7 @@ class Setting:
     clock: Clock
     bundles: Path
     prover: Prover | None = None
-    windows: Windows = Windows()
+    windows: Windows = field(default_factory=Windows)
     acl: tuple[str, ...] = ("public",)
 
 

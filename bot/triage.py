@@ -62,7 +62,7 @@ class Tools:
     clock: Clock
     repositories: Mapping[str, Repository] = field(default_factory=dict)
     prover: Prover | None = None
-    windows: Windows = Windows()
+    windows: Windows = field(default_factory=Windows)
     acl: tuple[str, ...] = ("public",)
 
 
