@@ -54,7 +54,7 @@ def _regex(pattern: str) -> re.Pattern[str]:
     folder = pattern.endswith("/")
     body = body.lstrip("/")
     shape = "" if anchored else "(?:.*/)?"
-    shape += "".join(_part(token) for token in re.findall(r"\*\*/|/\*\*|\*+|\?|[^*?/]+|/", body)) or ".*"
+    shape += "".join(_part(token) for token in re.findall(r"/\*\*/|^\*\*/|/\*\*$|\*+|\?|[^*?/]+|/", body)) or ".*"
     # `dir/*` reaches only what lies directly in the folder; any other pattern may name a folder.
     shallow = anchored and body.endswith("/*")
     tail = "/.+" if folder else ("" if shallow else "(?:/.*)?")
@@ -62,12 +62,10 @@ def _regex(pattern: str) -> re.Pattern[str]:
 
 
 def _part(token: str) -> str:
-    if token == "**/":
-        return "(?:.*/)?"
+    if token in ("/**/", "**/"):
+        return "/(?:.*/)?" if token.startswith("/") else "(?:.*/)?"
     if token == "/**":
         return "/.*"
-    if token == "**":
-        return ".*"
     if token.startswith("*"):
         return "[^/]*"
     return "[^/]" if token == "?" else re.escape(token)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from retrieval.errors import Reason, RepositoryError
 from retrieval.languages import MAX_SOURCE_BYTES, Language, language_of
-from retrieval.model import Commit, FileChange, Hunk, Symbol
+from retrieval.model import Commit, FileChange, Symbol
 from retrieval.model.signatures import symbol_at
 from retrieval.ports import Repository
 
@@ -21,7 +21,7 @@ async def touched_symbols(repo: Repository, commit: Commit) -> list[Symbol]:
     """The symbols that a commit's hunks touch: as they are at the commit, or at its parent where it removed them.
 
     A line belongs to the innermost function, method or class around it, else to its module (`path::<module>`); blank
-    and comment lines outside of any symbol belong to nothing. Files of other languages, larger than the parser's cap
+    lines, and comments outside of any symbol, belong to nothing. Files of other languages, larger than the parser's cap
     or absent, are left out. Order: by path, then by line.
 
     Raises: RepositoryError other than NOT_FOUND and TOO_LARGE.
@@ -37,27 +37,30 @@ async def touched_symbols(repo: Repository, commit: Commit) -> list[Symbol]:
 async def _of_file(repo: Repository, commit: Commit, change: FileChange, language: Language) -> list[Symbol]:
     if not change.hunks or change.binary:
         return []
-    now = [] if change.status == "deleted" else await _symbols(repo, commit.sha, change.path, language)
-    touched = [s for hunk in change.hunks for s in _lines(now, change.path, language, hunk.new_start, hunk.added)]
-    if any(hunk.removed for hunk in change.hunks) and commit.parents:
-        old_path = change.old_path or change.path
-        then = await _symbols(repo, commit.parents[0], old_path, language)
-        current = {symbol.qualname: symbol for symbol in now}
-        for hunk in change.hunks:
-            for symbol in _removed(then, old_path, language, hunk):
-                touched.append(current.get(symbol.qualname, symbol))
+    touched: list[Symbol] = []
+    now = None if change.status == "deleted" else await _symbols(repo, commit.sha, change.path, language)
+    for hunk in change.hunks if now is not None else ():
+        touched += _lines(now or [], change.path, language, hunk.new_start, hunk.added)
+    old_path = change.old_path or change.path
+    removes = commit.parents and any(hunk.removed for hunk in change.hunks)
+    then = await _symbols(repo, commit.parents[0], old_path, language) if removes else None
+    current = {symbol.qualname: symbol for symbol in now or ()}
+    for hunk in change.hunks if then is not None else ():
+        for symbol in _lines(then or [], old_path, language, hunk.old_start, hunk.removed):
+            touched.append(current.get(symbol.qualname, symbol))
     return touched
 
 
-async def _symbols(repo: Repository, sha: str, path: str, language: Language) -> list[Symbol]:
+async def _symbols(repo: Repository, sha: str, path: str, language: Language) -> list[Symbol] | None:
+    """None where the file is absent or too large to be parsed."""
     try:
         source = await repo.read(sha, path)
     except RepositoryError as error:
         if error.reason in (Reason.NOT_FOUND, Reason.TOO_LARGE):
-            return []
+            return None
         raise
     if len(source) > MAX_SOURCE_BYTES:
-        return []
+        return None
     return await asyncio.to_thread(language.symbols, path, source)
 
 
@@ -65,18 +68,13 @@ def _lines(symbols: list[Symbol], path: str, language: Language, start: int, lin
     """The innermost symbol around each line, the module for the rest."""
     found: dict[str, Symbol] = {}
     for number, text in enumerate(lines, start):
+        stripped = text.strip()
         symbol = symbol_at(symbols, path, number)
-        if symbol is None:
-            stripped = text.strip()
-            if not stripped or stripped.startswith(_COMMENTS):
-                continue
-            symbol = _module(path, language)
+        if not stripped or (symbol is None and stripped.startswith(_COMMENTS)):
+            continue
+        symbol = symbol or _module(path, language)
         found.setdefault(symbol.symbol_id, symbol)
     return list(found.values())
-
-
-def _removed(then: list[Symbol], path: str, language: Language, hunk: Hunk) -> list[Symbol]:
-    return _lines(then, path, language, hunk.old_start, hunk.removed)
 
 
 def _module(path: str, language: Language) -> Symbol:
