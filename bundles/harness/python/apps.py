@@ -34,6 +34,10 @@ _SERVED = re.compile(
 _SETTINGS_MODULE = re.compile(r"DJANGO_SETTINGS_MODULE[\"'\s,=:]+([A-Za-z_][\w.]*)")
 
 
+ON_LOOP = ("aiohttp", "tornado")
+"""Kinds whose application is made and asked on a running event loop."""
+
+
 class App(Struct, frozen=True, kw_only=True):
     """`expression` gives the application after `imports`; `kind` is wsgi|asgi|aiohttp|tornado|handler. `django` names
     the settings module; `root` is the folder that must be importable."""
@@ -172,9 +176,19 @@ def _defined(source: Source, module: Module, node: ast.FunctionDef | ast.AsyncFu
         if made is None:
             return []
         wired, rank = made, rank + 1
-    expression = f"asyncio.run({wired.code})" if function.is_async else wired.code
-    extra = (*wired.imports, *(("import asyncio",) if function.is_async else ()))
-    return [_app(module, kind, expression, node.name, rank, tuple(i for i in extra if not i.endswith(f" {node.name}")))]
+    expression = wired.code
+    if function.is_async:
+        expression = f"await {expression}" if kind in ON_LOOP else f"asyncio.run({expression})"
+    return [
+        _app(
+            module,
+            kind,
+            expression,
+            node.name,
+            rank,
+            tuple(i for i in wired.imports if not i.endswith(f" {node.name}")),
+        )
+    ]
 
 
 def _returned_kind(source: Source, function: Function, depth: int = 0) -> str:

@@ -53,6 +53,7 @@ class Class(Struct, frozen=True, kw_only=True):
     bases: tuple[str, ...]
     params: tuple[Param, ...]
     fielded: bool
+    has_init: bool
     enum: bool
     node: ast.ClassDef
 
@@ -163,6 +164,7 @@ def _class(where: Where, node: ast.ClassDef, prefix: str) -> Class:
         bases=bases,
         params=params,
         fielded=fielded and init is None,
+        has_init=init is not None,
         enum=enum,
         node=node,
     )

@@ -172,7 +172,11 @@ class Builder:
         """An instance the way production builds it; by its defaults with recorded settings; by recorded fields."""
         if found.enum or depth > 3:
             return None
-        required = [p for p in found.params if not p.default and p.kind in ("positional", "keyword")]
+        params = self._constructor(found)
+        if params is None:
+            wired = wiring_of(self._source, found.name)
+            return Argument(Value(wired.code, wired.imports), 6, ()) if wired else None
+        required = [p for p in params if not p.default and p.kind in ("positional", "keyword")]
         if not required and found.fielded:
             args = [(p.name, a) for p in found.params if (a := self._setting(p))]
             return Argument(
@@ -195,6 +199,18 @@ class Builder:
         return Argument(
             _constructed(found, [(n, a.value) for n, a in made]), rank, tuple(s for _, a in made for s in a.sources)
         )
+
+    def _constructor(self, found: Class, depth: int = 0) -> tuple[Param, ...] | None:
+        """What the constructor takes, inherited ones too; None where a library decides."""
+        if found.params or found.fielded or found.has_init:
+            return found.params
+        for base in found.bases:
+            last = base.rsplit(".", 1)[-1].split("[")[0]
+            if last in ("object", "ABC", "Protocol", "Generic", "Exception", ""):
+                continue
+            own = self._source.unique_class(last)
+            return self._constructor(own, depth + 1) if own and depth < 6 else None
+        return ()
 
     def _setting(self, param: Param) -> Argument | None:
         for entry in self._pool.named(param.name):

@@ -60,6 +60,8 @@ class Written(Struct, frozen=True):
 def http_test(request: Request, app: App, around: Surroundings, prelude: tuple[Request, ...] = ()) -> Written:
     """A request into the application object."""
     needed = [*_WATCH, *_KINDS[app.kind], *_shared(around)]
+    if "asyncio." in app.expression:
+        needed.append("import asyncio")
     sent = [_sent(r) for r in (*prelude, request)]
     if any("json.dumps" in s["body"] for s in sent):
         needed.append("import json")
@@ -80,8 +82,8 @@ def http_test(request: Request, app: App, around: Surroundings, prelude: tuple[R
         app=app.expression,
         app_imports=app.imports,
         django=app.django,
-        handled=0 < request.status < 500,
-        through=around.crash_function if 0 < request.status < 500 else "",
+        handled=request.status < 500,
+        through=around.crash_function if request.status < 500 else "",
         csrf=around.csrf,
     )
 
