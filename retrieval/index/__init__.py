@@ -19,6 +19,7 @@ class Opener(Protocol):
 
 
 ENGINES: dict[str, Opener] = {"embedded": embedded.open_engine}
+LOCAL = frozenset({"embedded"})  # engines that live in this process
 
 
 class SystemClock:

@@ -11,6 +11,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -254,7 +255,12 @@ def _insert(connection: sqlite3.Connection, p: Prepared) -> Row:
 def _row(values: Sequence[object]) -> Row:
     rid, found, kind, service, environment, language, snapshot, acl, *numbers = values
     texts = (found, kind, service, environment, language, snapshot)
-    return Row(rid, *texts, tuple(json.loads(str(acl))), *numbers)  # type: ignore[arg-type]
+    return Row(rid, *texts, _tags(str(acl)), *numbers)  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=4_096)
+def _tags(acl: str) -> tuple[str, ...]:
+    return tuple(json.loads(acl))
 
 
 def _by_id(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, tuple[int, bytes]]:

@@ -35,10 +35,12 @@ def item_hash(item: str) -> int:
 
 def pack(terms: Iterable[str], exact: Iterable[str]) -> bytes:
     """A document's postings as bytes: sorted hashes, then their counts; exact items have the count 0."""
-    counts = {term_hash(term): min(count, _MAX_COUNT) for term, count in Counter(terms).items()}
+    counts = {term_hash(term): count for term, count in Counter(terms).items()}
     counts.update((item_hash(item), 0) for item in exact)
-    hashes = sorted(counts)
-    return np.array(hashes, dtype="<u8").tobytes() + bytes(counts[h] for h in hashes)
+    hashes = np.fromiter(counts.keys(), dtype="<u8", count=len(counts))
+    order = np.argsort(hashes)
+    capped = np.minimum(np.fromiter(counts.values(), dtype=np.int64, count=len(counts)), _MAX_COUNT)
+    return bytes(hashes[order].tobytes() + capped.astype(np.uint8)[order].tobytes())
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from retrieval.model import Document
 from retrieval.ports import Redactor
 
 _EMBEDDED_CHARACTERS = 2_000  # of title and text; the model reads 256 word pieces, fewer than this many characters
+_DEFLATED = 1_000  # bytes; deflating less costs more time than it saves space
 _decoder = msgspec.msgpack.Decoder(Document)
 
 
@@ -47,7 +48,7 @@ def _prepared(document: Document) -> Prepared:
     text = embedded_text(document)
     return Prepared(
         document=document,
-        body=zlib.compress(body, 1),
+        body=zlib.compress(body, 1) if len(body) > _DEFLATED else body,
         postings=postings.pack(terms, exact),
         acl=tuple(sorted(set(document.acl))),
         time=_clamped(document.time_ns),
@@ -73,7 +74,8 @@ def embedded_text(document: Document) -> str:
 
 
 def opened(body: bytes) -> Document:
-    return _decoder.decode(zlib.decompress(body))
+    """The document of a row. A MessagePack map never begins with the byte that a deflated one begins with."""
+    return _decoder.decode(zlib.decompress(body) if body[:1] == b"\x78" else body)
 
 
 def _encoded(document: Document) -> tuple[Document, bytes]:

