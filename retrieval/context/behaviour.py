@@ -7,6 +7,7 @@ further down a broken path, are no change of its behaviour.
 
 from collections import defaultdict
 from collections.abc import Mapping
+from math import sqrt
 
 from msgspec import Struct
 
@@ -20,8 +21,8 @@ _LOOSE_WEIGHT = {True: 0.5, False: 0.1}
 
 
 class Changed(Struct, frozen=True, kw_only=True):
-    """The greatest change of one service. `score` is gain (nats) times the difference of the shares; `traces` are the
-    requests after it that show the new behaviour."""
+    """The greatest change of one service. `score` is gain (nats) times the difference of the shares, or its root for
+    errors, which need not hit every request; `traces` are the requests after it that show the new behaviour."""
 
     score: float
     at_ns: int
@@ -36,8 +37,8 @@ def changed_behaviour(requests: Requests, coverage: Coverage, low_ns: int, high_
     """Per service its greatest change that began in [low_ns, high_ns].
 
     That an error stops to happen is an improvement and no change; so that its other lines do not come back as news
-    either, requests with errors of the service are compared for errors only. A caller whose changed requests are those in which a
-    service further down changed as well is told by it, and loses most of its score to it.
+    either, requests with errors of the service are compared for errors only. A caller whose changed requests are those
+    in which a service further down changed as well is told by it, and loses most of its score to it.
     """
     found: dict[str, Changed] = {}
     troubled = _troubled(requests)
@@ -80,9 +81,10 @@ def _of_operation(
             if split is None or split.gain <= 0 or (bad and split.after < split.before):
                 continue
             new = 1.0 if split.after > split.before else 0.0
+            apart = abs(split.after - split.before)
             found.append(
                 Changed(
-                    score=split.gain * abs(split.after - split.before),
+                    score=split.gain * (sqrt(apart) if bad else apart),
                     at_ns=spans[row[split.index]].start_ns,
                     operation=operation,
                     happening=happening,

@@ -124,7 +124,7 @@ def _typical(ordered: Sequence[Occurrence]) -> Occurrence:
         stacks = Counter(_functions(record.places) for record in placed)
         most = max(stacks.values())
         return next(record for record in placed if stacks[_functions(record.places)] == most)
-    return next((record for record in ordered if record.type), ordered[0])
+    return next((record for record in ordered if record.named), ordered[0])
 
 
 def _functions(places: Sequence[Place]) -> tuple[str, ...]:
@@ -154,7 +154,7 @@ def _score(crash: CrashGroup, group: ErrorGroup, after: int, scene: Scene) -> fl
     delay_minutes = max(0.0, (_first_after(group, scene.onset) - scene.onset.at_ns) / 60e9)
     score = crash.novelty
     score *= _where(crash.service, scene)
-    score *= 1.0 if crash.in_app_frames else (0.6 if crash.signature.type else 0.4)
+    score *= 1.0 if crash.in_app_frames else (0.6 if group.typed else 0.4)
     score *= 1.0 if severity >= 17 else 0.5
     score *= 0.4 + 0.6 * min(1.0, volume)
     score *= 0.6 + 0.4 * exp2(-delay_minutes / 5)

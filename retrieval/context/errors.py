@@ -25,7 +25,7 @@ class ErrorGroup(Struct, frozen=True, kw_only=True):
 
     @property
     def typed(self) -> bool:
-        return any(record.type for record in self.records)
+        return any(record.named for record in self.records)
 
     @property
     def trace_ids(self) -> frozenset[str]:
@@ -36,8 +36,9 @@ def group_errors(sources: CaseSources, files_of: FilesOf) -> tuple[ErrorGroup, .
     """Groups of one service, exception type and message without its values, raised at one place.
 
     Messages that differ in words that are values all the same (`account gala`, `account acme`) are one error if most
-    words agree and the place is the same. A record without a stack joins the error of its trace, else that of its
-    type and message; a text without a type joins the error of its trace.
+    words agree and the place is the same; so are messages of one place that follow each other in time, because a deploy
+    may reword them. A record without a stack joins the error of its trace, else that of its
+    type and message; a text without a type, or a bare status code, joins the error of its trace.
     """
     by_service: dict[str, list[Occurrence]] = defaultdict(list)
     for occurrence in occurrences(sources, files_of):
@@ -48,9 +49,9 @@ def group_errors(sources: CaseSources, files_of: FilesOf) -> tuple[ErrorGroup, .
 
 def _of_service(service: str, found: list[Occurrence]) -> list[ErrorGroup]:
     found.sort(key=lambda o: (o.time_ns, o.source, o.type, o.message))
-    buckets = _placed([o for o in found if o.type and o.places])
-    _join_typed(buckets, [o for o in found if o.type and not o.places])
-    _join_texts(buckets, [o for o in found if not o.type])
+    buckets = _placed([o for o in found if o.named and o.places])
+    _join_typed(buckets, [o for o in found if o.named and not o.places])
+    _join_texts(buckets, [o for o in found if not o.named])
     return [
         ErrorGroup(
             service=service,
@@ -75,7 +76,20 @@ def _placed(found: list[Occurrence]) -> list[list[Occurrence]]:
             siblings.append((message, bucket))
         else:
             home.extend(bucket)
-    return [bucket for key in sorted(merged) for _, bucket in merged[key]]
+    return [bucket for key in sorted(merged) for bucket in _reworded([bucket for _, bucket in merged[key]])]
+
+
+def _reworded(siblings: list[list[Occurrence]]) -> list[list[Occurrence]]:
+    """One type at one place whose message ends to come when another begins is one error with a new wording."""
+    siblings.sort(key=lambda bucket: (min(o.time_ns for o in bucket), bucket[0].message))
+    joined: list[list[Occurrence]] = []
+    for bucket in siblings:
+        begins = min(o.time_ns for o in bucket)
+        if joined and max(o.time_ns for o in joined[-1]) < begins:
+            joined[-1] = [*joined[-1], *bucket]
+        else:
+            joined.append(bucket)
+    return joined
 
 
 def _alike(one: str, other: str) -> bool:
@@ -113,13 +127,13 @@ def _join_texts(buckets: list[list[Occurrence]], loose: list[Occurrence]) -> Non
     """Records that are text only: into the bucket of their request, the fullest of several, else by their template."""
     by_trace = _by_trace(buckets)
     sizes = [len(bucket) for bucket in buckets]
-    fresh: dict[str, list[Occurrence]] = defaultdict(list)
+    fresh: dict[tuple[str, str], list[Occurrence]] = defaultdict(list)
     for occurrence in loose:
         homes = by_trace.get(occurrence.trace_id, ())
         if homes:
             buckets[max(homes, key=lambda n: (sizes[n], -n))].append(occurrence)
         else:
-            fresh[normalise_message(occurrence.message)].append(occurrence)
+            fresh[occurrence.type, normalise_message(occurrence.message)].append(occurrence)
     buckets.extend(fresh[key] for key in sorted(fresh))
 
 

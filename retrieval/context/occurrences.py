@@ -38,6 +38,11 @@ class Occurrence(Struct, frozen=True, kw_only=True):
     span: Span | None = None
 
     @property
+    def named(self) -> bool:
+        """Whether an exception's type is known, not only a text or a status code."""
+        return bool(self.type) and not self.type.startswith("HTTP ")
+
+    @property
     def crash(self) -> Place | None:
         return self.places[-1] if self.places else None
 

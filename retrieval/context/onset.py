@@ -86,7 +86,8 @@ def _error_vote(
     if best is None:
         return None
     _, burst, group = best
-    name = group.records[0].type or group.records[0].message[:80]
+    named = next((record.type for record in group.records if record.named), "")
+    name = named or " ".join(group.records[0].message.split())[:80]
     rise = f"{burst.before} before, {burst.after} since" if burst.before else f"never before, {burst.after} since"
     return burst.at_ns, f"{name} in {group.service or 'an unnamed service'}: {rise} {date_of(burst.at_ns)}"
 

@@ -114,7 +114,7 @@ def _path(traces: Sequence[list[Span]], edges: Edges, entry: str) -> tuple[str, 
 
 def _failing_share(spans: Sequence[Span], since_ns: int) -> dict[str, float]:
     """Per service, failed over all of its requests: server and consumer spans, or where it has none, the spans whose
-    parent is of another service or unknown."""
+    parent is of another service or unknown; or where none of those failed, the inner operations that do."""
     by_id = {(span.trace_id, span.span_id): span for span in spans}
     entries: dict[str, list[Span]] = defaultdict(list)
     for span in spans:
@@ -126,5 +126,14 @@ def _failing_share(spans: Sequence[Span], since_ns: int) -> dict[str, float]:
     shares = {}
     for service, found in sorted(entries.items()):
         served = [span for span in found if span.kind in ("server", "consumer")] or found
+        if not any(span.failed for span in served):
+            served = _failing_operations(spans, service, since_ns) or served
         shares[service] = round(sum(span.failed for span in served) / len(served), 4)
     return shares
+
+
+def _failing_operations(spans: Sequence[Span], service: str, since_ns: int) -> list[Span]:
+    """The spans of the inner operations that fail, where a service survives its own failures (workers, batch jobs)."""
+    own = [s for s in spans if s.service == service and s.start_ns >= since_ns and s.kind not in _OUTWARD]
+    failing = {span.name for span in own if span.failed}
+    return [span for span in own if span.name in failing]
