@@ -21,7 +21,7 @@ from bot.slack.errors import SlackError, mapped, of_status
 CONNECT_SECONDS = 5.0
 TOTAL_SECONDS = 30.0
 # AttributeError: slack_sdk takes every body that is not JSON for a dict.
-FOREIGN = (SlackClientError, aiohttp.ClientError, asyncio.TimeoutError, OSError, ValueError, AttributeError)
+_FOREIGN = (SlackClientError, aiohttp.ClientError, asyncio.TimeoutError, OSError, ValueError, AttributeError)
 _READS = frozenset({"conversations.history", "conversations.replies", "conversations.info"})
 _QUERIES = frozenset({"files.getUploadURLExternal", "files.completeUploadExternal"})
 
@@ -79,7 +79,7 @@ class SlackApi:
                 answer = await self.client.api_call(method, params=told)
             else:
                 answer = await self.client.api_call(method, json=told)
-        except FOREIGN as error:
+        except _FOREIGN as error:
             raise mapped(error, method) from error
         return dict(answer.data) if isinstance(answer.data, dict) else {}
 
@@ -106,7 +106,7 @@ class SlackApi:
             async with session.post(url, data=content, headers=headers, proxy=self.proxy) as answer:
                 if answer.status != 200:
                     raise of_status(answer.status, "upload", answer.headers)
-        except FOREIGN as error:
+        except _FOREIGN as error:
             raise mapped(error, "upload") from error
 
     async def respond(self, url: str, payload: Mapping[str, Any]) -> None:
@@ -116,7 +116,7 @@ class SlackApi:
             async with session.post(url, json=dict(payload), proxy=self.proxy) as answer:
                 if answer.status != 200:
                     raise of_status(answer.status, "response_url", answer.headers)
-        except FOREIGN as error:
+        except _FOREIGN as error:
             raise mapped(error, "response_url") from error
 
     async def identity(self) -> Identity:

@@ -9,7 +9,7 @@ import logging
 import os
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, Protocol
 
 from aiohttp import web
@@ -23,9 +23,9 @@ from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.model import Actions, Ledger
-from bot.slack.api import FOREIGN, Backoff, Identity, SlackApi, proxy_for
+from bot.slack.api import Backoff, Identity, SlackApi, proxy_for
 from bot.slack.delivery import SlackChannel
-from bot.slack.errors import SlackError, mapped
+from bot.slack.errors import SlackError
 from bot.slack.gate import guarded
 from bot.slack.listeners import Listeners
 from bot.slack.posting import Posting
@@ -75,6 +75,7 @@ class Means(Struct, frozen=True, kw_only=True):
     random: Callable[[], float] = random.random
     interval: float = INTERVAL_SECONDS
     attempts: int = 6
+    socket_retry: float = 10.0
 
 
 async def build_slack(settings: HasSlack, actions: Actions, ledger: Ledger, means: Means | None = None) -> SlackSide:
@@ -94,7 +95,7 @@ async def build_slack(settings: HasSlack, actions: Actions, ledger: Ledger, mean
     listeners = Listeners(actions, api, ledger, lambda: int(means.clock() * 1e9))
     app = _bolt(api, secret, slack.api_url)
     listeners.register(app)
-    socket = _Socket(app, app_token, api, backoff) if app_token else None
+    socket = _Socket(app, app_token, api, means.socket_retry) if app_token else None
 
     async def close() -> None:
         if socket is not None:
@@ -156,32 +157,19 @@ def _dispatch(app: AsyncApp) -> Callable[[str, web.Request], Awaitable[web.Strea
 
 
 class _Socket:
-    """Socket Mode, connected in the background and again whenever it fails."""
+    """Socket Mode, connected in the background; slack_sdk connects again, every `retry` seconds, until it is closed."""
 
-    def __init__(self, app: AsyncApp, app_token: str, api: SlackApi, backoff: Backoff) -> None:
-        self._handler = AsyncSocketModeHandler(app, app_token, web_client=api.client)
+    def __init__(self, app: AsyncApp, app_token: str, api: SlackApi, retry: float) -> None:
+        self._handler = AsyncSocketModeHandler(app, app_token, web_client=api.client, ping_interval=retry)
         self._handler.client.proxy = api.proxy
-        self._backoff = backoff
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        self._task = asyncio.create_task(self._connect(), name="slack socket mode")
+        connecting: Coroutine[Any, Any, None] = self._handler.connect_async()  # type: ignore[no-untyped-call]
+        self._task = asyncio.create_task(connecting, name="slack socket mode")
 
     async def close(self) -> None:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         await self._handler.close_async()  # type: ignore[no-untyped-call]
-
-    async def _connect(self) -> None:
-        attempt = 0
-        while True:
-            try:
-                await self._handler.connect_async()  # type: ignore[no-untyped-call]
-                return
-            except FOREIGN as error:
-                told = mapped(error, "apps.connections.open")
-                log.warning("socket mode not connected: %s", told)
-                drawn = self._backoff.random() * min(self._backoff.cap, self._backoff.base * 2 ** min(attempt, 10))
-                await self._backoff.sleep(max(drawn, told.retry_after or 0.0))
-                attempt += 1

@@ -9,7 +9,7 @@ import logging
 import re
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
@@ -52,7 +52,6 @@ class Listeners:
         app.view(CALLBACK)(self.submitted)
         app.event("app_mention")(self.mention)
         app.event(re.compile(".*"))(_acknowledge)
-        app.error(self.failed)
 
     async def close(self) -> None:
         """Wait for work that was acknowledged and is not done yet."""
@@ -61,59 +60,24 @@ class Listeners:
 
     async def command(self, ack: AsyncAck, body: Body) -> None:
         await ack()
-        self._enter()
-        wish = parse(str(body.get("text", "")), user=_user(body), now_ns=self._now_ns())
-        await self._tell(body, await self.answer(wish, channel=str(body.get("channel_id", ""))))
+        self._start(self._command(body), body)
 
     async def mention(self, ack: AsyncAck, body: Body) -> None:
-        """The same grammar, for threads, where Slack has no slash commands; the thread's incident is meant."""
         await ack()
-        if not self._is_new(str(body.get("event_id", ""))):
-            return
-        self._enter()
-        event = body.get("event") or {}
-        channel, thread_ts = str(event.get("channel", "")), str(event.get("thread_ts", ""))
-        text = _MENTION.sub(" ", str(event.get("text", "")))
-        wish = parse(text, user=str(event.get("user", "")), now_ns=self._now_ns())
-        here = await self._ledger.find(channel, thread_ts) if thread_ts else None
-        told = await self.answer(wish, channel=channel, here=here or "")
-        await self._whisper(channel, str(event.get("user", "")), told, thread_ts)
+        if self._is_new(str(body.get("event_id", ""))):
+            self._start(self._mention(body), body)
 
     async def press(self, ack: AsyncAck, body: Body) -> None:
         await ack()
-        self._enter()
-        action = _action(body)
-        incident, name = str(action.get("value", "")), str(action.get("action_id", "")).removeprefix("receipts_")
-        wishes: dict[str, Command] = {
-            "rerun": Again(incident=incident, wish=Rerun(user=_user(body))),
-            "right": Judge(incident=incident, verdict="right", user=_user(body)),
-            "wrong": Judge(incident=incident, verdict="wrong", user=_user(body)),
-        }
-        wish = wishes.get(name) or Look(name, incident)
-        await self._tell(body, await self.answer(wish, channel=_channel(body)))
+        self._start(self._press(body), body)
 
     async def more(self, ack: AsyncAck, body: Body) -> None:
-        """The overflow: "before=2h INCIDENT"."""
         await ack()
-        self._enter()
-        chosen = str((_action(body).get("selected_option") or {}).get("value", ""))
-        change, _, incident = chosen.partition(" ")
-        found = re.fullmatch(r"before=(\d{1,3}h)", change)
-        wish: Command = Wrong(change)
-        if found:
-            wish = Again(incident=incident, wish=Rerun(user=_user(body), before=found.group(1)))
-        await self._tell(body, await self.answer(wish, channel=_channel(body)))
+        self._start(self._more(body), body)
 
     async def give(self, ack: AsyncAck, body: Body) -> None:
         await ack()
-        self._enter()
-        incident = str(_action(body).get("value", ""))
-        try:
-            view = dialog(await self._actions.view(incident))
-        except UnknownIncident:
-            await self._tell(body, replies.unknown(incident, "status"))
-            return
-        await self._api.call("views.open", trigger_id=body.get("trigger_id"), view=view)
+        self._start(self._give(body), body)
 
     async def submitted(self, ack: AsyncAck, body: Body) -> None:
         told = body.get("view") or {}
@@ -124,7 +88,54 @@ class Listeners:
             await ack(response_action="errors", errors={field: sentence("dialog_empty.j2")})
             return
         await ack()
-        self._enter()
+        self._start(self._submitted(body), body)
+
+    async def _command(self, body: Body) -> None:
+        wish = parse(str(body.get("text", "")), user=_user(body), now_ns=self._now_ns())
+        await self._tell(body, await self.answer(wish, channel=str(body.get("channel_id", ""))))
+
+    async def _mention(self, body: Body) -> None:
+        """The same grammar, for threads, where Slack has no slash commands; the thread's incident is meant."""
+        event = body.get("event") or {}
+        channel, thread_ts = str(event.get("channel", "")), str(event.get("thread_ts", ""))
+        text = _MENTION.sub(" ", str(event.get("text", "")))
+        wish = parse(text, user=str(event.get("user", "")), now_ns=self._now_ns())
+        here = await self._ledger.find(channel, thread_ts) if thread_ts else None
+        told = await self.answer(wish, channel=channel, here=here or "")
+        await self._whisper(channel, str(event.get("user", "")), told, thread_ts)
+
+    async def _press(self, body: Body) -> None:
+        action = _action(body)
+        incident, name = str(action.get("value", "")), str(action.get("action_id", "")).removeprefix("receipts_")
+        wishes: dict[str, Command] = {
+            "rerun": Again(incident=incident, wish=Rerun(user=_user(body))),
+            "right": Judge(incident=incident, verdict="right", user=_user(body)),
+            "wrong": Judge(incident=incident, verdict="wrong", user=_user(body)),
+        }
+        wish = wishes.get(name) or Look(name, incident)
+        await self._tell(body, await self.answer(wish, channel=_channel(body)))
+
+    async def _more(self, body: Body) -> None:
+        """The overflow: "before=2h INCIDENT"."""
+        chosen = str((_action(body).get("selected_option") or {}).get("value", ""))
+        change, _, incident = chosen.partition(" ")
+        found = re.fullmatch(r"before=(\d{1,3}h)", change)
+        wish: Command = Wrong(change)
+        if found:
+            wish = Again(incident=incident, wish=Rerun(user=_user(body), before=found.group(1)))
+        await self._tell(body, await self.answer(wish, channel=_channel(body)))
+
+    async def _give(self, body: Body) -> None:
+        incident = str(_action(body).get("value", ""))
+        try:
+            view = dialog(await self._actions.view(incident))
+        except UnknownIncident:
+            await self._tell(body, replies.unknown(incident, "status"))
+            return
+        await self._api.call("views.open", trigger_id=body.get("trigger_id"), view=view)
+
+    async def _submitted(self, body: Body) -> None:
+        told = body.get("view") or {}
         incident = str(told.get("private_metadata", ""))
         case = (await self._actions.view(incident)).case
         given = answers(told, case.missing if case else ())
@@ -160,17 +171,34 @@ class Listeners:
         tell = {"status": replies.status, "evidence": replies.evidence, "bundle": replies.bundle}
         return tell[wish.what](view)
 
-    async def failed(self, error: Exception, body: Body) -> None:
-        """The one place where whatever a listener raised ends: the person is told, the log knows which it was."""
+    async def failed(self, error: BaseException, body: Body) -> None:
+        """The one place where whatever was raised ends: the person is told, the log knows which it was."""
         reference = secrets.token_hex(4)
         log.error("slack request failed (%s): %s", reference, type(error).__name__, exc_info=error)
-        incident = str(_action(body).get("value", "")) or str((body.get("view") or {}).get("private_metadata", ""))
+        view = body.get("view") or {}
+        incident = str(_action(body).get("value", "")) or str(view.get("private_metadata", ""))
         event = body.get("event") or {}
         told = replies.failed(incident, reference)
         if body.get("response_url"):
             await self._tell(body, told)
         elif event.get("channel") and event.get("user"):
             await self._whisper(event["channel"], event["user"], told, str(event.get("thread_ts", "")))
+        elif view and (root := await self._ledger.part(incident, "root")) is not None:
+            await self._whisper(root.channel, _user(body), told, root.ts)
+
+    def _start(self, work: Coroutine[Any, Any, None], body: Body) -> None:
+        """Work that goes on after the acknowledgement, in a task of its own: Bolt takes back an acknowledgement that
+        was given in the same moment as its listener fails, and Slack would show a time-out."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._running.add(task)
+        task.add_done_callback(lambda done: self._ended(done, body))
+
+    def _ended(self, task: asyncio.Task[None], body: Body) -> None:
+        self._running.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            telling = asyncio.get_running_loop().create_task(self.failed(error, body))
+            self._running.add(telling)
+            telling.add_done_callback(self._running.discard)
 
     async def _tell(self, body: Body, told: Message) -> None:
         """To the person who asked, where they asked; `response_url` works also where the bot is no member."""
@@ -198,12 +226,6 @@ class Listeners:
         while len(self._seen) > _SEEN_EVENTS:
             self._seen.popitem(last=False)
         return True
-
-    def _enter(self) -> None:
-        task = asyncio.current_task()
-        if task is not None:
-            self._running.add(task)
-            task.add_done_callback(self._running.discard)
 
 
 async def _acknowledge(ack: AsyncAck) -> None:

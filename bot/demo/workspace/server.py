@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -146,7 +147,7 @@ class Workspace:
         wait = float(value or 1) if fault == "ratelimited" else self._over_rate(method, arguments)
         if wait > 0:
             return web.json_response(
-                {"ok": False, "error": "ratelimited"}, status=429, headers={"Retry-After": f"{max(wait, 0.01):.2f}"}
+                {"ok": False, "error": "ratelimited"}, status=429, headers={"Retry-After": str(max(math.ceil(wait), 1))}
             )
         return None
 

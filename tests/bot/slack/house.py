@@ -14,7 +14,6 @@ from bot.demo.workspace.people import People
 from bot.demo.workspace.server import APP_TOKEN, BOT_TOKEN, SIGNING_SECRET, Workspace
 from bot.demo.workspace.state import DEFAULT_CHANNEL
 from bot.slack.app import Means, SlackSide, build_slack
-
 from tests.bot.slack.fakes import Desk, MemoryLedger
 
 
@@ -72,7 +71,9 @@ def _words(value: Any) -> str:
 
 
 @asynccontextmanager
-async def house(desk: Desk, *, socket: bool = False, ledger: MemoryLedger | None = None, **changes: Any) -> AsyncIterator[House]:
+async def house(
+    desk: Desk, *, socket: bool = False, ledger: MemoryLedger | None = None, **changes: Any
+) -> AsyncIterator[House]:
     """Workspace, bot and people; waiting is written down instead of waited."""
     workspace = changes.pop("workspace", None) or Workspace()
     if not workspace.base_url:
@@ -83,7 +84,7 @@ async def house(desk: Desk, *, socket: bool = False, ledger: MemoryLedger | None
         waits.append(seconds)
         await asyncio.sleep(0)
 
-    means = Means(environment={}, sleep=sleep, random=lambda: 0.5, interval=changes.pop("interval", 0.0))
+    means = Means(environment={}, sleep=sleep, random=lambda: 0.5, interval=0.0, socket_retry=0.2)
     section = Section(api_url=workspace.api_url, app_token=SecretStr(APP_TOKEN if socket else ""), **changes)
     kept = ledger or MemoryLedger()
     side = await build_slack(Settings(slack=section), desk, kept, means)

@@ -1,6 +1,7 @@
 """Incidents are told once, in place, whatever Slack or the process does."""
 
 import asyncio
+import contextlib
 from typing import Any
 
 import pytest
@@ -11,7 +12,6 @@ from bot.slack.errors import SlackError, SlackReason
 from bot.slack.message import metadata
 from bot.slack.thread import bundle_name
 from retrieval.model import Verdict
-
 from tests.bot.slack.fakes import Desk, MemoryLedger
 from tests.bot.slack.house import House, house, said, until
 from tests.bot.slack.views import at, looking, view, with_bundle
@@ -152,14 +152,17 @@ async def test_a_crash_between_any_two_writes_leaves_one_of_each(writes: int, tm
     bundled = with_bundle(view(), tmp_path / "b.zip", b"zip bytes")
     dying = _Dies(writes)
     async with house(Desk(bundled), ledger=dying) as h:
-        with pytest.raises(KeyboardInterrupt):
+        with contextlib.suppress(KeyboardInterrupt):
             await _tell(h, bundled)
-            raise KeyboardInterrupt
         dying.left = -1
         await _tell(h, bundled)
 
         root = h.root()
-        parts = [m["metadata"]["event_payload"]["part"] for m in h.workspace.messages(thread_ts=root["ts"]) if "metadata" in m]
+        parts = [
+            m["metadata"]["event_payload"]["part"]
+            for m in h.workspace.messages(thread_ts=root["ts"])
+            if "metadata" in m
+        ]
         files = [f["name"] for m in h.workspace.messages(thread_ts=root["ts"]) for f in m.get("files", [])]
         assert "Proof" in said(root)
         assert sorted(parts) == ["evidence", "patch", "test"]
@@ -168,7 +171,13 @@ async def test_a_crash_between_any_two_writes_leaves_one_of_each(writes: int, tm
 
 async def test_a_message_of_somebody_else_is_not_taken_for_ours() -> None:
     async with house(Desk(view())) as h:
-        forged = {"type": "message", "ts": "1.000001", "user": "U0EVE", "metadata": metadata("inc-42", "root"), "text": "x"}
+        forged = {
+            "type": "message",
+            "ts": "1.000001",
+            "user": "U0EVE",
+            "metadata": metadata("inc-42", "root"),
+            "text": "x",
+        }
         h.workspace.state.channels["C0INCIDENTS"].messages.append(forged)
         await h.ledger.intend(Posted(incident_id="inc-42", part="root", channel="C0INCIDENTS"))
         await h.side.channel.show(view())
@@ -225,7 +234,11 @@ async def test_delivering_twice_adds_nothing_and_a_new_conclusion_edits(tmp_path
             await h.side.channel.deliver(shown)
         told = h.workspace.messages(thread_ts=h.root()["ts"])
 
-        assert [m["metadata"]["event_payload"]["part"] for m in told if "metadata" in m] == ["evidence", "test", "patch"]
+        assert [m["metadata"]["event_payload"]["part"] for m in told if "metadata" in m] == [
+            "evidence",
+            "test",
+            "patch",
+        ]
         assert len([m for m in told if m.get("files")]) == 2
 
 

@@ -18,7 +18,9 @@ def test_every_known_invalid_message_is_caught_for_its_own_reason() -> None:
 
     assert len(INVALID) == 42
     assert [name for name, found in faults.items() if not found] == []
-    assert all(set(f) == {"code", "message", "field", "pointer", "constraint"} for found in faults.values() for f in found)
+    assert all(
+        set(f) == {"code", "message", "field", "pointer", "constraint"} for found in faults.values() for f in found
+    )
 
 
 def test_valid_messages_are_accepted() -> None:
