@@ -30,6 +30,7 @@ class Call(Struct, frozen=True, kw_only=True):
     arguments: tuple[tuple[str, str], ...]
     rank: int
     caught: bool
+    depth: int
     sources: tuple[str, ...]
     time_ns: int
 
@@ -87,7 +88,7 @@ def _from_names(crash: CrashGroup, source: Source) -> list[Located]:
 def calls_of(
     occurrence: Occurrence, crash: CrashGroup, source: Source, pool: Pool
 ) -> tuple[list[Call], list[Unresolved]]:
-    """Calls for every frame whose arguments are known, the most directly recorded first."""
+    """Calls for every frame whose arguments are known, outermost first; and the functions that lack some."""
     located, outermost = stack_of(occurrence, crash, source)
     maker = _Maker(source, pool, occurrence)
     calls: list[Call] = []
@@ -100,9 +101,8 @@ def calls_of(
         if absent:
             unresolved.append(Unresolved(here.function, absent))
             continue
-        calls += maker.calls(here, arguments, outermost and index == 0)
-    ordered = sorted(enumerate(calls), key=lambda pair: (pair[1].rank, pair[0]))
-    return [call for _, call in ordered], unresolved
+        calls += maker.calls(here, arguments, index, outermost and index == 0)
+    return calls, unresolved
 
 
 class _Maker:
@@ -158,7 +158,8 @@ class _Maker:
         passed = arguments_at(here.function, here.frame.line, following.function)
         return {name: value for name, node in passed.items() if (value := evaluate(node, env)) is not UNKNOWN}
 
-    def calls(self, here: Located, arguments: dict[str, list[Argument]], caught: bool) -> list[Call]:
+    def calls(self, here: Located, arguments: dict[str, list[Argument]], depth: int, caught: bool) -> list[Call]:
+        """The calls of one frame's function, one for each choice of arguments."""
         function = here.function
         if not self._callable(function):
             return []
@@ -180,6 +181,7 @@ class _Maker:
                     arguments=tuple((n, a.value.code) for n, a in chosen.items()),
                     rank=max((a.rank for a in used), default=0),
                     caught=caught,
+                    depth=depth,
                     sources=tuple(dict.fromkeys(s for a in used for s in a.sources)),
                     time_ns=self._occurrence.time_ns,
                 )

@@ -15,6 +15,7 @@ from bundles.harness.python.values import UNKNOWN, Value, import_of, literal
 from bundles.harness.python.wiring import wiring_of
 
 MAX_ALTERNATIVES = 6
+BUILT = 3  # rank of the service's own objects: no data, so nothing to get wrong
 _REQUESTS = {
     "request",
     "req",
@@ -175,18 +176,20 @@ class Builder:
         params = self._constructor(found)
         if params is None:
             wired = wiring_of(self._source, found.name)
-            return Argument(Value(wired.code, wired.imports), 6, ()) if wired else None
+            return Argument(Value(wired.code, wired.imports), BUILT, ()) if wired else None
         required = [p for p in params if not p.default and p.kind in ("positional", "keyword")]
         if not required and found.fielded:
             args = [(p.name, a) for p in found.params if (a := self._setting(p))]
             return Argument(
-                _constructed(found, [(n, a.value) for n, a in args]), 6, tuple(s for _, a in args for s in a.sources)
+                _constructed(found, [(n, a.value) for n, a in args]),
+                BUILT,
+                tuple(s for _, a in args for s in a.sources),
             )
         wired = wiring_of(self._source, found.name)
         if wired:
-            return Argument(Value(wired.code, (*wired.imports,)), 6, ())
+            return Argument(Value(wired.code, wired.imports), BUILT, ())
         if not required:
-            return Argument(_constructed(found, []), 6, ())
+            return Argument(_constructed(found, []), BUILT, ())
         made: list[tuple[str, Argument]] = []
         for param in required:
             entries = [] if param.name in _REQUESTS else self._pool.named(param.name)
@@ -195,10 +198,8 @@ class Builder:
             if argument is None:
                 return None
             made.append((param.name, argument))
-        rank = max(6, *(a.rank for _, a in made))
-        return Argument(
-            _constructed(found, [(n, a.value) for n, a in made]), rank, tuple(s for _, a in made for s in a.sources)
-        )
+        rank = max(BUILT, *(a.rank for _, a in made))
+        return Argument(_constructed(found, [(n, a.value) for n, a in made]), rank, _cited(a for _, a in made))
 
     def _constructor(self, found: Class, depth: int = 0) -> tuple[Param, ...] | None:
         """What the constructor takes, inherited ones too; None where a library decides."""

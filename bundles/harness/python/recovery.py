@@ -138,19 +138,24 @@ class Recovery:
         return self._candidate(failure, written, "http", request.line, cited, http=http)
 
     def _calls(self) -> list[Candidate]:
-        best: dict[str, tuple[int, int, Call, _Failure]] = {}
+        """In rounds: of each function the most directly recorded call, then the next one. Functions whose arguments
+        were recorded come before those whose were pieced together, then outer before inner: an outer one repeats more
+        of what production did."""
+        by_function: dict[str, list[tuple[int, int, Call, _Failure]]] = {}
+        seen: set[str] = set()
         for order, failure in enumerate(self._failures):
             for call in failure.calls:
-                best.setdefault(call.expression, (call.rank, order, call, failure))
-        counts: dict[str, int] = {}
+                if call.expression not in seen:
+                    seen.add(call.expression)
+                    by_function.setdefault(call.function.qualname, []).append((call.rank, order, call, failure))
+        for rows in by_function.values():
+            rows.sort(key=lambda row: row[:2])
+        queues = sorted(by_function.values(), key=lambda rows: (_directness(rows[0][0]), rows[0][2].depth))
+        chosen = [q[turn] for turn in range(_SAME_FUNCTION) for q in queues if turn < len(q)]
         out: list[Candidate] = []
-        for _, _, call, failure in sorted(best.values(), key=lambda b: b[:2]):
-            counts[call.function.qualname] = counts.get(call.function.qualname, 0) + 1
-            if counts[call.function.qualname] > _SAME_FUNCTION or len(out) >= MAX_CALLS:
-                continue
+        for _, _, call, failure in chosen[:MAX_CALLS]:
             root = self._source.modules[call.function.path].root
-            for clock in self._clocks(failure):
-                out.append(self._call_candidate(failure, call, root, clock))
+            out += [self._call_candidate(failure, call, root, clock) for clock in self._clocks(failure)]
         return out[:MAX_CALLS]
 
     def _call_candidate(self, failure: _Failure, call: Call, root: str, clock_ns: int | None) -> Candidate:
@@ -241,3 +246,7 @@ class Recovery:
             return []
         failure, request = requests[0]
         return [ask.query_missing(request, failure.occurrence)] if reads_query(failure.stack) else []
+
+
+def _directness(rank: int) -> int:
+    return 0 if rank <= 3 else 1 if rank <= 6 else 2
