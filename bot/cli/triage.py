@@ -1,0 +1,111 @@
+"""`receipts triage CASE`: one case folder, from its alert to the answer and the bundle."""
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from bot.app import SystemClock
+from bot.intake.sources import Unreadable, registry
+from bot.investigation import Investigator, Setting, incident_id_of
+from bot.material import from_folder
+from bot.model import BundleRef, IncidentView
+from bot.slack.terminal import render_text
+from bot.workshop import make_workshop, prover_of
+from bundles.result import result
+from retrieval.errors import BadInput
+from retrieval.ingest.redaction import redact, throwaway_redactor
+from retrieval.model import Alert, Case
+from retrieval.ports import Redactor
+
+MAX_ALERT = 1 << 20
+
+
+@click.command()
+@click.argument("case", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), default=Path("out"), help="folder for the bundle")
+@click.option("--json", "as_json", is_flag=True, help="one JSON object on stdout, all else on stderr")
+@click.option("--model", default="none", help="language model; this version knows none")
+@click.option("--no-sandbox", is_flag=True, help="run no code; the verdict stays below reproduced")
+@click.option("--source", default="alertmanager", help="who sent alert.json")
+def command(case: Path, out: Path, as_json: bool, model: str, no_sandbox: bool, source: str) -> None:
+    """Triage one case folder with a throw-away store."""
+    if model != "none":
+        raise BadInput(f"--model {model}: this version knows no language model", remedy="use --model none")
+    concluded, bundle = asyncio.run(_run(case, out, source, no_sandbox))
+    if as_json:
+        click.echo(json.dumps(result(concluded, bundle=str(bundle.path)), ensure_ascii=True))
+    else:
+        click.echo(render_text(_view(concluded, bundle)))
+        click.echo(f"bundle {bundle.path}\nsha256 {bundle.sha256}")
+
+
+async def _run(folder: Path, out: Path, source: str, no_sandbox: bool) -> tuple[Case, BundleRef]:
+    body = await asyncio.to_thread(read_alert, folder)
+    alerts = parse_alert(body, source)
+    redactor = throwaway_redactor()
+    prover = None if no_sandbox else prover_of(make_workshop(os.environ, redactor))
+    setting = Setting(clock=SystemClock(), bundles=out, prover=prover)
+    investigator = Investigator(from_folder(folder, redactor), setting)
+    case, bundle = await investigator.run(incident_id_of(body), alerts, wish=None, progress=_progress)
+    assert bundle is not None
+    return case, bundle
+
+
+def read_alert(folder: Path) -> bytes:
+    """`alert.json` of a case folder. Raises: BadInput."""
+    path = folder / "alert.json"
+    if not folder.is_dir():
+        raise BadInput(f"{folder}: there is no such case folder", remedy="give a folder that holds alert.json")
+    try:
+        with path.open("rb") as file:
+            body = file.read(MAX_ALERT + 1)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read", remedy="a case folder needs at least alert.json") from error
+    if len(body) > MAX_ALERT:
+        raise BadInput(f"{path}: is larger than 1 MiB", remedy="give the webhook's body as it was sent")
+    return body
+
+
+def parse_alert(body: bytes, source: str) -> tuple[Alert, ...]:
+    """The alerts that can be read, firing ones first. Raises: BadInput when there is none."""
+    sources = registry()
+    if source not in sources:
+        raise BadInput(f"--source {source}: unknown sender", remedy=f"one of {', '.join(sorted(sources))}")
+    try:
+        batch = sources[source].parse(body, {})
+    except Unreadable as error:
+        raise BadInput(f"alert.json: {error.reason}", remedy=f"give a body as {source} sends it") from error
+    redactor = throwaway_redactor()
+    if not batch.alerts:
+        raise BadInput("alert.json: holds no readable alert", remedy=f"give a body as {source} sends it")
+    return tuple(sorted((_clean(a, redactor) for a in batch.alerts), key=lambda a: a.status != "firing"))
+
+
+def _clean(alert: Alert, redactor: Redactor) -> Alert:
+    return redact(alert, redactor)
+
+
+async def _progress(stage: str, known: str) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"{stage}: {known}"[:160], err=True)
+
+
+def _view(case: Case, bundle: BundleRef) -> IncidentView:
+    firing = sum(a.status == "firing" for a in case.alerts)
+    now_ns = SystemClock().now_ns()
+    return IncidentView(
+        incident_id=case.incident_id,
+        status="done",
+        alerts=case.alerts,
+        firing=firing,
+        resolved=len(case.alerts) - firing,
+        started_ns=min(a.starts_ns for a in case.alerts),
+        now_ns=now_ns,
+        case=case,
+        bundle=bundle,
+        seconds=sum(case.timings_ms.values()) / 1000,
+    )

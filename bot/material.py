@@ -1,0 +1,82 @@
+"""Where a triage's material comes from: a case folder, or what the server's store and settings hold."""
+
+import tempfile
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+
+from msgspec import structs
+
+from bot.investigation import Load, Material
+from bot.model import Rerun
+from bot.triage import Windows, load_span
+from retrieval.code.git import open_repository
+from retrieval.errors import RepositoryError
+from retrieval.index import open_index
+from retrieval.ingest.case_folder import read_sources
+from retrieval.kinds.loading import load_sources
+from retrieval.kinds.storing import Keeping, store_sources
+from retrieval.model import Alert, CaseSources, Problem, ServiceInfo, SourceRef
+from retrieval.ports import Index, Redactor, Repository
+
+
+async def open_repositories(
+    paths: Mapping[str, Path],
+) -> tuple[dict[str, Repository], tuple[Problem, ...]]:
+    """Those that can be opened, and a problem for each that cannot."""
+    opened: dict[str, Repository] = {}
+    problems = []
+    for name, path in sorted(paths.items()):
+        try:
+            opened[name] = await open_repository(name, path)
+        except RepositoryError as error:
+            problems.append(Problem(source=SourceRef(f"repos/{name}"), reason=error.reason.value))
+    return opened, tuple(problems)
+
+
+def from_folder(folder: Path, redactor: Redactor) -> Load:
+    """Reads a case folder into a throw-away store, which goes when the triage ends."""
+
+    async def load(alerts: Sequence[Alert], wish: Rerun | None) -> Material:
+        scratch = tempfile.TemporaryDirectory(prefix="receipts-case-")
+        sources = await read_sources(folder, redactor=redactor, scratch=Path(scratch.name))
+        repositories, problems = await open_repositories(sources.repos)
+        sources = structs.replace(sources, problems=(*sources.problems, *problems))
+        index = await open_index(None, redactor=redactor)
+        await store_sources(index, sources, repositories, Keeping(redactor=redactor))
+
+        async def release() -> None:
+            await index.close()
+            scratch.cleanup()
+
+        return Material(sources, index, repositories, release)
+
+    return load
+
+
+Repositories = Callable[[], Awaitable[dict[str, Repository]]]
+
+
+def from_store(
+    index: Index,
+    *,
+    services: Mapping[str, ServiceInfo],
+    repositories: Repositories,
+    windows: Windows,
+    acl: tuple[str, ...] = ("public",),
+) -> Load:
+    """Loads what the store holds of the window around the alerts; services and their repositories come from the
+    settings."""
+
+    async def load(alerts: Sequence[Alert], wish: Rerun | None) -> Material:
+        asked = Windows(
+            before=(wish.before if wish else "") or windows.before,
+            after=(wish.after if wish else "") or windows.after,
+            diffs=windows.diffs,
+        )
+        from_ns, to_ns = load_span(None, alerts, asked)
+        opened = await repositories()
+        sources: CaseSources = await load_sources(index, acl=acl, from_ns=from_ns, to_ns=to_ns)
+        declared = {**sources.services, **services}
+        return Material(structs.replace(sources, services=declared), index, opened)
+
+    return load
