@@ -162,7 +162,8 @@ def _sources(found: dict[str, list[Any]], declared: dict[str, ServiceInfo], repo
     for part, key in _ORDER.items():
         if part in found:
             found[part].sort(key=key)
-    return CaseSources(services=declared, **{part: tuple(records) for part, records in found.items()})
+    parts: dict[str, Any] = {part: tuple(records) for part, records in found.items()}
+    return CaseSources(services=declared, **parts)
 
 
 def _once(spans: Iterable[Span]) -> Iterator[Span]:

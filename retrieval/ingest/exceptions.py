@@ -13,8 +13,8 @@ from retrieval.model.signatures import same_type
 
 _TRACE_START = re.compile(
     r"^(?:.*?Traceback \(most recent call last\):|\s*\+ Exception Group Traceback"
-    r"|(?:Caused by: |Exception in thread \"[^\"\n]*\" )?(?:[A-Za-z_$][\w$]*\.)*[A-Z][\w$]*(?:Exception|Error|Throwable|Exit|"
-    r"Interrupt|Warning|Timeout|Failure)\b[^\n]*(?=\n\s+(?:at |\.\.\. |File ))"
+    r"|(?:Caused by: |Exception in thread \"[^\"\n]*\" )?(?:[A-Za-z_$][\w$]*\.)*[A-Z][\w$]*"
+    r"(?:Exception|Error|Throwable|Exit|Interrupt|Warning|Timeout|Failure)\b[^\n]*(?=\n\s+(?:at |\.\.\. |File ))"
     r"|panic: |goroutine \d+ \[|thread '[^'\n]*' (?:\(\d+\) )?panicked at |(?:PHP )?Fatal error: +Uncaught )",
     re.MULTILINE,
 )
@@ -112,12 +112,13 @@ def of_attributes(attributes: Mapping[str, Any]) -> ExceptionInfo | None:
         and message is None
     ):
         return None  # `error.type` alone is an outcome (`500`, `timeout`), no exception
-    found = of_text(raw, text(type_name), text(message)) if raw or type_name is not None else None
-    return found
+    return of_text(raw, text(type_name), text(message)) if raw or type_name is not None else None
 
 
 def of_record(record: Mapping[str, Any]) -> ExceptionInfo | None:
     """From a log record's own fields, whichever logger wrote it."""
+    if CONSUMED.isdisjoint(record):
+        return None
     for name in _OBJECTS:
         value = record.get(name)
         if isinstance(value, str) and (head := split(value)[1] or (value if "\n" in value else "")):

@@ -41,7 +41,8 @@ def _tracker(values: list[Any]) -> StackTrace | None:
     for entry, trace in zip(entries, traces, strict=True):
         if trace is None:
             continue
-        mechanism = entry.get("mechanism") if isinstance(entry.get("mechanism"), dict) else {}
+        said = entry.get("mechanism")
+        mechanism: dict[str, Any] = said if isinstance(said, dict) else {}
         source = text(mechanism.get("source"))
         if mechanism.get("is_exception_group") and (below is not None or members):
             members += [below] if below is not None else []

@@ -47,11 +47,13 @@ _LEVEL = rf"(?:{severity.WORDS})"
 _ISO_LINE = re.compile(rf"(?:(?P<lead>{_LEVEL})[\s:|-]{{1,4}})?[\[(]?{ISO}[\])]?(?=[\s\],;:|\[-]|$)", re.IGNORECASE)
 _ASCTIME_LINE = re.compile(rf"\[?{ASCTIME}\]?\s")
 _CLF_LINE = re.compile(
-    rf"(?P<client>\S+) (?P<ident>\S+) (?P<account>\S+) \[{CLF}\] \"(?P<request>[^\"\n]*)\" (?P<status>\d{{3}}) (?P<bytes>\d+|-)(?P<more>.*)$"
+    rf"(?P<client>\S+) (?P<ident>\S+) (?P<account>\S+) \[{CLF}\] "
+    r"\"(?P<request>[^\"\n]*)\" (?P<status>\d{3}) (?P<bytes>\d+|-)(?P<more>.*)$"
 )
 _SYSLOG_LINE = re.compile(rf"(?:<(?P<pri>\d{{1,3}})>)?{SYSLOG} (?P<host>\S+) (?P<app>[\w./-]+)(?:\[(?P<pid>\d+)\])?: ?")
 _SYSLOG5424 = re.compile(
-    rf"<(?P<pri>\d{{1,3}})>1 {ISO} (?P<host>\S+) (?P<app>\S+) (?P<pid>\S+) (?P<msgid>\S+) (?P<data>-|(?:\[[^\]\n]*\])+) ?(?:\ufeff)?"
+    rf"<(?P<pri>\d{{1,3}})>1 {ISO} (?P<host>\S+) (?P<app>\S+) (?P<pid>\S+) "
+    r"(?P<msgid>\S+) (?P<data>-|(?:\[[^\]\n]*\])+) ?(?:\ufeff)?"
 )
 _KLOG_LINE = re.compile(rf"(?P<letter>[IWEF]){KLOG}\s+(?P<pid>\d+) (?P<place>[\w./-]+:\d+)\] ?")
 _EPOCH_LINE = re.compile(r"\[?(?P<epoch>\d{10}(?:\.\d{1,9}|\d{3}|\d{6}|\d{9})?)\]?(?=[\s|,])")

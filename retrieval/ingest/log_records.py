@@ -11,99 +11,70 @@ from retrieval.model import LogRecord, SourceRef
 
 _Value = TypeVar("_Value")
 
-_TIME = (
-    *("timeUnixNano", "time_unix_nano", "@timestamp", "timestamp", "ts", "time", "datetime", "asctime", "date", "@t"),
-    *("eventTime", "instant", "observedTimeUnixNano", "observed_time_unix_nano", "created", "t"),
-)
-_LEVEL = (
-    "severityText",
-    "severity_text",
-    "log.level",
-    "level",
-    "severity",
-    "levelname",
-    "lvl",
-    "loglevel",
-    "level_name",
-    "@l",
-)
-_BODY = ("body", "message", "msg", "event", "short_message", "log", "text", "logentry", "@m", "@mt", "error")
-_LOGGER = (
-    "scope",
-    "logger",
-    "log.logger",
-    "logger_name",
-    "loggerName",
-    "logger.name",
-    "name",
-    "category",
-    "SourceContext",
-)
-_TRACE = (
-    "traceId",
-    "trace_id",
-    "trace.id",
-    "traceID",
-    "dd.trace_id",
-    "otelTraceID",
-    "otelTraceId",
-    "trace",
-    "X-B3-TraceId",
-)
-_SPAN = ("spanId", "span_id", "span.id", "spanID", "dd.span_id", "otelSpanID", "otelSpanId", "X-B3-SpanId")
-_SERVICE = (
-    "service.name",
-    "service",
-    "service_name",
-    "serviceName",
-    "dd.service",
-    "otelServiceName",
-    "app",
-    "application",
-)
+# What a field of `LogRecord` is called, by logger, the best name first.
+_NAMES: dict[str, str] = {
+    "time": "timeUnixNano time_unix_nano @timestamp timestamp ts time datetime asctime date @t eventTime instant "
+    "observedTimeUnixNano observed_time_unix_nano created t",
+    "level": "severityText severity_text log.level level severity levelname lvl loglevel level_name @l",
+    "body": "body message msg event short_message log text logentry @m @mt error",
+    "logger": "scope logger log.logger logger_name loggerName logger.name name category SourceContext",
+    "trace": "traceId trace_id trace.id traceID dd.trace_id otelTraceID otelTraceId X-B3-TraceId trace",
+    "span": "spanId span_id span.id spanID dd.span_id otelSpanID otelSpanId X-B3-SpanId span",
+    "service": "service.name service service_name serviceName dd.service otelServiceName app application",
+}
+_ROLES: dict[str, tuple[str, int]] = {
+    name: (role, rank) for role, names in _NAMES.items() for rank, name in enumerate(names.split())
+}
+_BARE_IDS = frozenset({"trace", "span"})
 # Restate what has a field of its own in `LogRecord`, whichever of the names was used for it.
-_RESTATED = frozenset(
-    {
-        *("timeUnixNano", "time_unix_nano", "observedTimeUnixNano", "observed_time_unix_nano", "severityNumber"),
-        *(
-            "severity_number",
-            "severityText",
-            "severity_text",
-            "body",
-            "scope",
-            "traceId",
-            "spanId",
-            "flags",
-            "service.name",
-        ),
-        *("exception.type", "exception.message", "exception.stacktrace", "error.message", "error.stack_trace"),
-        *("otelTraceID", "otelSpanID", "otelTraceSampled", "otelServiceName", "droppedAttributesCount", "@mt"),
-    }
+_RESTATED_NAMES = (
+    "timeUnixNano time_unix_nano observedTimeUnixNano observed_time_unix_nano severityNumber severity_number "
+    "severityText severity_text body scope traceId spanId service.name otelTraceID otelSpanID otelTraceSampled "
+    "otelServiceName droppedAttributesCount @mt exception.type exception.message exception.stacktrace error.message "
+    "error.stack_trace"
 )
+_RESTATED = frozenset(_RESTATED_NAMES.split())
 
 
 class _Fields:
-    """A record's fields by name; remembers which were used, the others become attributes."""
+    """A record's fields by role; remembers which were used, the others become attributes."""
 
     def __init__(self, fields: dict[str, Any]) -> None:
         self.all = fields
         self._used: set[str] = set()
+        self._roles: dict[str, list[tuple[int, str]]] = {}
+        for name in fields:
+            if name in _ROLES:
+                role, rank = _ROLES[name]
+                self._roles.setdefault(role, []).append((rank, name))
 
-    def take(self, names: tuple[str, ...], read: Callable[[Any], _Value | None]) -> _Value | None:
-        for name in names:
-            value = self.all.get(name)
-            if value is not None and (found := read(value)) is not None:
+    def take(self, role: str, read: Callable[[Any], _Value | None]) -> _Value | None:
+        named = self._roles.get(role)
+        if not named:
+            return None
+        for _, name in sorted(named) if len(named) > 1 else named:
+            found = read(self.all[name])
+            if found is not None and not (name in _BARE_IDS and not _whole_id(found)):
                 self._used.add(name)
                 return found
         return None
 
     def rest(self) -> dict[str, Any]:
-        return {k: v for k, v in self.all.items() if k not in self._used and k not in _RESTATED and not _told(k, v)}
+        used = self._used
+        return {k: v for k, v in self.all.items() if k not in used and k not in _RESTATED and not _told(k, v)}
+
+
+def _whole_id(found: Any) -> bool:
+    """`trace` is also a word for other things; as an id it has the length of one."""
+    return len(found) in (16, 32) and all(c in "0123456789abcdef" for c in found)
 
 
 def _told(key: str, value: Any) -> bool:
-    """Whether `LogRecord.exception` tells it: stacks and exceptions as data, not an outcome like `error: "refused"`."""
-    return key in exceptions.CONSUMED and (not isinstance(value, str | int | float) or "\n" in str(value))
+    """Whether `LogRecord` tells it: stacks and exceptions as data (but not an outcome, `error: "refused"`), OTLP's
+    trace flags."""
+    if key in exceptions.CONSUMED:
+        return not isinstance(value, str | int | float) or "\n" in str(value)
+    return key == "flags" and isinstance(value, int)
 
 
 def records(line: Mapping[str, Any], source: SourceRef) -> Iterator[LogRecord | str]:
@@ -114,10 +85,10 @@ def records(line: Mapping[str, Any], source: SourceRef) -> Iterator[LogRecord | 
 
 def record_of(raw: dict[str, Any], resource: dict[str, Any], scope: str, source: SourceRef) -> LogRecord | str:
     fields = _Fields(_fields(raw))
-    at = fields.take(_TIME, _moment)
+    at = fields.take("time", _moment)
     if at is None:
         return "has no time that can be read; expected a field such as timeUnixNano, @timestamp, timestamp, ts or time"
-    said = fields.take(_BODY, _said) or ""
+    said = fields.take("body", _said) or ""
     level = _level(fields)
     body, stack = exceptions.split(said)
     exception = exceptions.of_record(fields.all)
@@ -132,11 +103,11 @@ def record_of(raw: dict[str, Any], resource: dict[str, Any], scope: str, source:
     return LogRecord(
         time_ns=at,
         body=body,
-        service=otlp.service_of(resource) or fields.take(_SERVICE, _name) or "",
+        service=otlp.service_of(resource) or fields.take("service", _name) or "",
         severity=level,
-        logger=scope or fields.take(_LOGGER, _name) or "",
-        trace_id=fields.take(_TRACE, _id) or "",
-        span_id=fields.take(_SPAN, _id) or "",
+        logger=scope or fields.take("logger", _name) or "",
+        trace_id=fields.take("trace", _id) or "",
+        span_id=fields.take("span", _id) or "",
         attributes=fields.rest(),
         resource=resource,
         exception=exception,
@@ -146,9 +117,12 @@ def record_of(raw: dict[str, Any], resource: dict[str, Any], scope: str, source:
 
 def _fields(raw: dict[str, Any]) -> dict[str, Any]:
     """One level of names: the record's own, then its attributes, then those of an object (or its JSON) as body."""
-    fields = flatten({k: v for k, v in raw.items() if k not in ("attributes", "resource", "body")})
-    for inner in (attributes(raw.get("attributes")), _body_fields(raw, fields), _context(raw)):
-        for key, value in inner.items():
+    fields = flatten(raw)
+    fields.pop("resource", None)
+    inner = attributes(fields.pop("attributes")) if "attributes" in fields else {}
+    fields.pop("body", None)
+    for more in (inner, _body_fields(raw, fields), _context(raw)):
+        for key, value in more.items():
             fields.setdefault(key, value)
     return fields
 
@@ -165,11 +139,7 @@ def _body_fields(raw: Mapping[str, Any], fields: dict[str, Any]) -> dict[str, An
             parsed = decode(said.encode("utf-8", "replace"))
         except NotJson:
             parsed = None
-        if (
-            isinstance(parsed, dict)
-            and first(parsed, *_BODY) is not None
-            and first(parsed, *_LEVEL, *_TIME) is not None
-        ):
+        if isinstance(parsed, dict) and _is_record(parsed):
             fields.pop(name, None)  # a container's log line that nobody parsed
             return flatten(parsed)
     if isinstance(said, dict):
@@ -179,8 +149,21 @@ def _body_fields(raw: Mapping[str, Any], fields: dict[str, Any]) -> dict[str, An
     return {}
 
 
+def _is_record(parsed: dict[str, Any]) -> bool:
+    roles = {_ROLES[k][0] for k in parsed if k in _ROLES}
+    return "body" in roles and bool(roles & {"level", "time"})
+
+
+_IDS = frozenset(name for name, (role, _) in _ROLES.items() if role in ("trace", "span"))
+
+
+_CONTEXTS = frozenset({"contexts", "mdc", "contextMap", "fields", "extra", "dd"})
+
+
 def _context(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Trace ids that trackers and log4j keep one level down."""
+    if _CONTEXTS.isdisjoint(raw):
+        return {}
     contexts = raw.get("contexts")
     trace = contexts.get("trace") if isinstance(contexts, dict) else None
     found = {k: v for k, v in trace.items() if k in ("trace_id", "span_id")} if isinstance(trace, dict) else {}
@@ -188,7 +171,7 @@ def _context(raw: Mapping[str, Any]) -> dict[str, Any]:
         inner = raw.get(name)
         if isinstance(inner, dict):
             prefix = "dd." if name == "dd" else ""
-            found.update({prefix + k: v for k, v in inner.items() if prefix + k in _TRACE or prefix + k in _SPAN})
+            found.update({prefix + k: v for k, v in inner.items() if prefix + k in _IDS})
             if name == "fields":
                 found.update(flatten(inner))
     return found
@@ -204,10 +187,11 @@ def _moment(value: Any) -> int | None:
 
 def _level(fields: _Fields) -> int | None:
     number = text(fields.all.get("severityNumber", fields.all.get("severity_number")))
-    named = fields.take(_LEVEL, _scale(fields.all))
     if number.startswith("SEVERITY_NUMBER_"):
         return severity.of_name(number.removeprefix("SEVERITY_NUMBER_"))
-    return int(number) if number.isdigit() and 0 < int(number) < 25 else named
+    if number.isdigit() and 0 < int(number) < 25:
+        return int(number)
+    return fields.take("level", _scale(fields.all))
 
 
 def _scale(fields: Mapping[str, Any]) -> Callable[[Any], int | None]:

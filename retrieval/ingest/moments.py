@@ -7,12 +7,14 @@ a zone is UTC.
 import re
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any
 
 _SECOND = 1_000_000_000
 _MAX_NS = 2**63 - 1
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
-_MONTHS = {m: i for i, m in enumerate(["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], 1)}
+_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS = {name: number for number, name in enumerate(_NAMES, 1)}
 
 ISO = (
     r"(?P<year>\d{4})[-/](?P<month>\d\d)[-/](?P<day>\d\d)(?:[T _](?P<hour>\d\d):(?P<minute>\d\d)"
@@ -20,29 +22,32 @@ ISO = (
     r"(?:\s?(?P<zone>Z|UTC|GMT|[+-]\d\d:?\d\d)(?![\d:]))?"
 )
 _ISO = re.compile(ISO)
+_TIME_OF_DAY = r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
+_FRACTION = r"(?:[.,](?P<fraction>\d{1,9}))?"
+_NAME = r"(?P<name>[A-Z][a-z]{2})"
 # Apache and nginx access logs; RFC 1123 and asctime dates.
-CLF = r"(?P<day>\d{1,2})/(?P<name>[A-Z][a-z]{2})/(?P<year>\d{4}):(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d) (?P<zone>[+-]\d{4})"
+CLF = rf"(?P<day>\d{{1,2}})/{_NAME}/(?P<year>\d{{4}}):{_TIME_OF_DAY} (?P<zone>[+-]\d{{4}})"
 ASCTIME = (
-    r"[A-Z][a-z]{2} (?P<name>[A-Z][a-z]{2}) +(?P<day>\d{1,2}) (?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
-    r"(?:[.,](?P<fraction>\d{1,9}))?(?: (?P<zone>UTC|GMT|[+-]\d{4}))? (?P<year>\d{4})"
+    rf"[A-Z][a-z]{{2}} {_NAME} +(?P<day>\d{{1,2}}) {_TIME_OF_DAY}{_FRACTION}(?: (?P<zone>UTC|GMT|[+-]\d{{4}}))? "
+    r"(?P<year>\d{4})"
 )
 RFC1123 = (
-    r"(?:[A-Z][a-z]{2}, )?(?P<day>\d{1,2})[ -](?P<name>[A-Z][a-z]{2})[ -](?P<year>\d{4}) (?P<hour>\d\d):(?P<minute>\d\d):"
-    r"(?P<second>\d\d)(?:[.,](?P<fraction>\d{1,9}))?(?: ?(?P<zone>Z|UTC|GMT|[+-]\d{4}))?"
+    rf"(?:[A-Z][a-z]{{2}}, )?(?P<day>\d{{1,2}})[ -]{_NAME}[ -](?P<year>\d{{4}}) {_TIME_OF_DAY}{_FRACTION}"
+    r"(?: ?(?P<zone>Z|UTC|GMT|[+-]\d{4}))?"
 )
-SYSLOG = r"(?P<name>[A-Z][a-z]{2}) {1,2}(?P<day>\d{1,2}) (?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)(?:[.,](?P<fraction>\d{1,9}))?"
-KLOG = r"(?P<month>\d\d)(?P<day>\d\d) (?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)\.(?P<fraction>\d{1,9})"
-CLOCK = r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)[.,](?P<fraction>\d{1,9})"
+SYSLOG = rf"{_NAME} {{1,2}}(?P<day>\d{{1,2}}) {_TIME_OF_DAY}{_FRACTION}"
+KLOG = rf"(?P<month>\d\d)(?P<day>\d\d) {_TIME_OF_DAY}\.(?P<fraction>\d{{1,9}})"
+CLOCK = rf"{_TIME_OF_DAY}[.,](?P<fraction>\d{{1,9}})"
 _NAMED = tuple(re.compile(p) for p in (CLF, ASCTIME, RFC1123))
 
 
 def time_ns(value: Any) -> int | None:
-    """UTC nanoseconds of a JSON value: a number of seconds, milli-, micro- or nanoseconds since the epoch (told apart by
-    size: 10^11 seconds is the year 5138), the same as text, or a date in ISO 8601, CLF, RFC 1123 or asctime layout."""
+    """UTC nanoseconds of a JSON value: a number of seconds, milli-, micro- or nanoseconds since the epoch (told apart
+    by size: 10^11 seconds is the year 5138), the same as text, a date in ISO 8601, CLF, RFC 1123 or asctime layout."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int):
-        return _epoch(Decimal(value))
+        return value if 10**17 <= value <= _MAX_NS else _epoch(Decimal(value))
     if isinstance(value, float):
         return _epoch(Decimal(repr(value))) if value == value and abs(value) != float("inf") else None
     if isinstance(value, str):
@@ -57,6 +62,8 @@ def _text(text: str) -> int | None:
         return None
     if match := _ISO.fullmatch(text):
         return of_match(match)
+    if text.isdecimal() and text.isascii() and len(text) > 7:
+        return time_ns(int(text))
     if text[0].isdigit() or text[0] == "-":
         try:
             number = Decimal(text)
@@ -82,22 +89,30 @@ def of_match(match: re.Match[str], reference_ns: int = 0) -> int | None:
     """The moment that one of this module's patterns found. Without a year (syslog, klog) or a day (clock) the one
     nearest to `reference_ns` is taken; None when that is 0, or the numbers are no date."""
     parts = match.groupdict()
+    second = parts.pop("second", None)
+    fraction = (parts.pop("fraction", None) or "").ljust(9, "0")
+    base = _minute(tuple(parts.items()), reference_ns)
+    seconds = int(second or 0)
+    return None if base is None or seconds > 60 else (base + seconds) * _SECOND + int(fraction)
+
+
+@lru_cache(maxsize=4096)
+def _minute(items: tuple[tuple[str, str | None], ...], reference_ns: int) -> int | None:
+    """Seconds since the epoch at the start of a minute; the lines of a log share few of them."""
+    parts = dict(items)
     try:
         seconds = _clock(parts)
         day = _day(parts, seconds, reference_ns)
     except (ValueError, KeyError, OverflowError):
         return None
-    if day is None:
-        return None
-    fraction = (parts.get("fraction") or "").ljust(9, "0")
-    return (day * 86_400 + seconds - _offset(parts.get("zone"))) * _SECOND + int(fraction or 0)
+    return None if day is None else day * 86_400 + seconds - _offset(parts.get("zone"))
 
 
 def _clock(parts: dict[str, str | None]) -> int:
-    hour, minute, second = (int(parts.get(k) or 0) for k in ("hour", "minute", "second"))
-    if hour > 24 or minute > 59 or second > 60:
+    hour, minute = int(parts.get("hour") or 0), int(parts.get("minute") or 0)
+    if hour > 24 or minute > 59:
         raise ValueError("no time of day")
-    return hour * 3600 + minute * 60 + second
+    return hour * 3600 + minute * 60
 
 
 def _day(parts: dict[str, str | None], seconds: int, reference_ns: int) -> int | None:

@@ -12,9 +12,11 @@ from retrieval.model import ServiceInfo
 
 _MAX_BYTES = 8 * 1024 * 1024
 # File names that say what is in a log, not whose it is.
-_GENERIC = frozenset(
-    ["app", "application", "service", "server", "main", "output", "out", "stdout", "stderr", "log", "logs", "error", "errors", "err", "access", "console", "messages", "syslog", "all", "events", "records", "combined", "spans", "earlier", "tracker", "default", "current", "journal", "docker", "pod", "container"]
+_GENERIC_WORDS = (
+    "app application service server main output out stdout stderr log logs error errors err access console messages "
+    "syslog all events records combined spans earlier tracker default current journal docker pod container"
 )
+_GENERIC = frozenset(_GENERIC_WORDS.split())
 _DECORATION = re.compile(r"(?:^(?:svc|service|app|ms|ts)-|[-_.](?:svc|service|server|app|api)$)")
 
 

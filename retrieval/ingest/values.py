@@ -1,4 +1,4 @@
-"""Loosely typed JSON to what records hold (pure). Wrong types are tolerated: a value that can't be meant is left out."""
+"""Loosely typed JSON to what records hold (pure). Wrong types are tolerated; what can't be meant is left out."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -9,10 +9,14 @@ _ID_CAP = 64
 _HEX = frozenset("0123456789abcdef")
 
 # Namespaces of OpenTelemetry's semantic conventions and of the Elastic Common Schema: nested objects under these names
-# mean the dotted attribute. Others are the application's own data and stay whole.
-NAMESPACES = frozenset(
-    ["agent", "client", "cloud", "code", "container", "db", "deployment", "destination", "ecs", "enduser", "error", "event", "exception", "faas", "feature_flag", "file", "geo", "gen_ai", "host", "http", "k8s", "kubernetes", "labels", "log", "messaging", "net", "network", "observer", "orchestrator", "organization", "os", "peer", "process", "rpc", "server", "service", "session", "source", "span", "telemetry", "thread", "tls", "trace", "transaction", "url", "user", "user_agent", "vcs"]
+# mean the dotted attribute. Others are the application's own data and stay whole, and so do `exception` and `error`,
+# under which trackers keep frames.
+_NAMESPACES = (
+    "agent client cloud code container db deployment destination ecs enduser event faas feature_flag file geo gen_ai "
+    "host http k8s kubernetes labels log messaging net network observer orchestrator organization os peer process rpc "
+    "server service session source span telemetry thread tls trace transaction url user user_agent vcs"
 )
+NAMESPACES = frozenset(_NAMESPACES.split())
 
 
 def text(value: Any) -> str:

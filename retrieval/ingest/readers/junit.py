@@ -6,6 +6,7 @@ read as a stream: a truncated one gives the cases before the cut.
 
 import re
 from collections.abc import Iterator
+from typing import Any, cast
 from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 
 from retrieval.ingest import exceptions
@@ -26,7 +27,7 @@ _TAIL = 64  # bytes kept back of a chunk without an element's end, so that no re
 
 
 def read(file: SourceFile, intake: Intake) -> Iterator[TestResult]:
-    parser = XMLPullParser(("start", "end"))
+    parser: XMLPullParser[Any] = XMLPullParser(("start", "end"))
     suites: list[Element] = []
     count = 0
     try:
@@ -69,8 +70,8 @@ def _clean(data: bytes) -> bytes:
     return _FORBIDDEN.sub(b"", _ANSI.sub(b"", data))
 
 
-def _results(parser: XMLPullParser, suites: list[Element], file: SourceFile) -> Iterator[TestResult]:
-    for event, element in parser.read_events():
+def _results(parser: "XMLPullParser[Any]", suites: list[Element], file: SourceFile) -> Iterator[TestResult]:
+    for event, element in cast(Iterator[tuple[str, Element]], parser.read_events()):
         name = _name(element)
         if name == "testsuite":
             suites.append(element) if event == "start" else suites.pop()

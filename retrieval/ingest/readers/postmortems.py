@@ -27,7 +27,7 @@ class _NoAliases(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
-            raise yaml.composer.ComposerError(None, None, "aliases are not read", self.peek_event().start_mark)
+            raise yaml.YAMLError("aliases are not read")
         return super().compose_node(parent, index)
 
 

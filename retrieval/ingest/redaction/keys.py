@@ -24,6 +24,8 @@ _HARMLESS = re.compile(
     r"expired|has|is|require[sd]?|public|reset|change|wrong|no)_\w+$"
 )
 _VERSION_WORD = re.compile(r"(?:^|_)(?:version|firmware|release|build|revision|ver|agent)s?(?:_|$)")
+# The names of one's own machines; nobody's personal data, and wanted in the answer.
+_OWN_MACHINE = re.compile(r"^(?:k8s|host|server|service|container|cloud|net_host)_|(?:^|_)(?:node|pod|instance)(?:_|$)")
 _ADDRESS_WORD = re.compile(
     r"(?:^|_)(?:ip|ips|addr|address|host|client|peer|server|remote|forwarded_for|net|real_ip)(?:_|$)"
 )
@@ -57,7 +59,7 @@ def excused(name: str) -> frozenset[str]:
     """Kinds of personal data that a field of this name does not hold, whatever its value looks like."""
     name = words(name[:200])
     kinds = set()
-    if _VERSION_WORD.search(name):
+    if _VERSION_WORD.search(name) or _OWN_MACHINE.search(name):
         kinds.add("ip")
     if _IDENTIFIER_WORD.search(name):
         kinds |= {"card", "phone", "ssn"}

@@ -1,6 +1,7 @@
 """Redacts every string of a record, in one place, so that no reader can forget one."""
 
-from typing import Any, TypeVar
+from functools import lru_cache
+from typing import Any, TypeVar, get_type_hints
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,33 +19,39 @@ _JOIN_KEYS = frozenset(
         *("kind", "status", "outcome", "language", "cause_kind"),
     }
 )
+_WITHOUT_TEXT = (int, float, bool, int | None, float | None, SourceRef)
 
 
 def redact(record: _Record, redactor: Redactor) -> _Record:
     """The record with secrets and personal data replaced; the same object when there were none."""
     changed = {}
-    for name in record.__struct_fields__:
+    for name in _text_fields(type(record)):
         before = getattr(record, name)
+        if not before:
+            continue
         after = _field(record, name, before, redactor)
         if after is not before:
             changed[name] = after
     return replace(record, **changed) if changed else record
 
 
+@lru_cache(maxsize=256)
+def _text_fields(kind: type[Struct]) -> tuple[str, ...]:
+    """The fields of a record that may hold text."""
+    return tuple(name for name, hint in get_type_hints(kind).items() if hint not in _WITHOUT_TEXT)
+
+
 def _field(record: Struct, name: str, value: Any, redactor: Redactor) -> Any:
+    if name == "value" and isinstance(record, ConfigChange | FlagChange):
+        clean = redactor.value(record.key if isinstance(record, ConfigChange) else record.flag, value)
+        return str(clean) if isinstance(value, str) else clean
     if isinstance(value, str):
-        return value if not value or _joins(name, value) else _text(record, name, value, redactor)
+        return value if _joins(name, value) else _text(record, name, value, redactor)
     if isinstance(value, dict):
-        return _mapping(value, redactor) if value else value
+        return _mapping(value, redactor)
     if isinstance(value, tuple):
-        return _items(value, redactor) if value else value
-    if isinstance(value, SourceRef):
-        return value
-    if isinstance(value, Struct):
-        return redact(value, redactor)
-    if name == "value" and isinstance(record, FlagChange):
-        return redactor.value(record.flag, value)
-    return value
+        return _items(value, redactor)
+    return redact(value, redactor) if isinstance(value, Struct) else value
 
 
 def _joins(name: str, value: str) -> bool:
@@ -52,12 +59,8 @@ def _joins(name: str, value: str) -> bool:
 
 
 def _text(record: Struct, name: str, value: str, redactor: Redactor) -> str:
-    if isinstance(record, Frame) and name in ("file", "function", "module"):
-        return value if " " not in value and "@" not in value and "=" not in value else redactor.text(value)
-    if name == "value" and isinstance(record, ConfigChange):
-        return str(redactor.value(record.key, value))
-    if name == "value" and isinstance(record, FlagChange):
-        return str(redactor.value(record.flag, value))
+    if isinstance(record, Frame) and name != "code" and " " not in value and "@" not in value and "=" not in value:
+        return value
     clean = redactor.text(value)
     return value if clean == value else clean
 

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable
 from urllib.parse import quote, unquote
 
-from retrieval.ingest.redaction.fields import HINTS, replace_fields, secret_fields
+from retrieval.ingest.redaction.fields import replace_fields, secret_fields
+from retrieval.ingest.redaction.gates import BASE64, Tries, is_digest, tries
 from retrieval.ingest.redaction.keys import excused, holds_nothing, looks_like_key, names_address, strength
 from retrieval.ingest.redaction.pseudonyms import Pseudonyms, is_pseudonym
-from retrieval.ingest.redaction.rules import PERSONAL, SECRETS, Rule
+from retrieval.ingest.redaction.rules import PERSONAL, Rule
 
 # Not a secret, and meant not to be: it makes a run without settings repeatable, byte for byte, anywhere. Whoever knows
 # it can test a guess against a pseudonym, so a server takes its key from the settings.
@@ -18,8 +19,6 @@ _REMEMBERED = 20_000
 _LONGEST_REMEMBERED = 4_096
 _MAX_DEPTH = 24
 
-_DIGITS = re.compile(r"\d[\d .-]{7,}\d")
-_BASE64 = re.compile(r"(?<![\w+/=.-])(?:[A-Za-z0-9+/_-]{4}){5,2000}(?:[A-Za-z0-9+/_-]{2,3}={0,2})?(?![\w+/=])")
 _PERCENT = re.compile(r"[^\s\"'<>?&=;/]{0,2000}%[0-9A-Fa-f]{2}[^\s\"'<>?&=;/]{0,2000}")
 _QUOTED = re.compile(r"(b?)(['\"])(.*)\2", re.DOTALL)
 _ADDRESS_RULES = tuple(r for r in PERSONAL if r.kind == "ip")
@@ -39,6 +38,7 @@ class KeyedRedactor:
         self._pseudonyms = Pseudonyms(key, key_id)
         self.key_id = key_id
         self._seen: dict[str, str] = {}
+        self._fields: dict[tuple[str, str], str] = {}
 
     def text(self, value: str) -> str:
         if len(value) < 6:
@@ -56,15 +56,23 @@ class KeyedRedactor:
     def value(self, key: str, value: object) -> object:
         """A field's value with the field's name taken into account; dicts, lists and tuples are walked, other types
         than text are returned as they are."""
+        if isinstance(value, str) and len(value) < 200:
+            known = self._fields.get((key, value))
+            if known is None:
+                known = self._field(key, value, strength(key))
+                if len(self._fields) >= _REMEMBERED:
+                    self._fields.clear()
+                self._fields[key, value] = known
+            return known
         return self._value(key, value, strength(key), 0)
 
     def survivors(self, text: str) -> Iterable[str]:
         """Names of the detectors that still match, sorted; empty when clean."""
-        lower = text.lower()
-        found = {rule.kind for rule in (*SECRETS, *PERSONAL) if _tried(rule, text, lower) and _first(rule, text)}
-        if any(hint in lower for hint in HINTS) and next(secret_fields(text), None):
+        tried = tries(text)
+        found = {rule.kind for rule in (*tried.secrets, *tried.personal) if _first(rule, text)}
+        if tried.fields and next(secret_fields(text), None):
             found.add("secret-field")
-        if self._encoded(text) != text:
+        if tried.encoded and self._encoded(text) != text:
             found.add("encoded-secret")
         return sorted(found)
 
@@ -114,18 +122,21 @@ class KeyedRedactor:
         return self.text(marked[3:])
 
     def _clean(self, value: str, excuse: frozenset[str]) -> str:
-        value = self._plain(value, excuse)
-        return self._encoded(value)
+        if is_digest(value):
+            return value
+        tried = tries(value)
+        if not tried.any:
+            return value
+        value = self._plain(value, tried, excuse)
+        return self._encoded(value) if tried.encoded else value
 
-    def _plain(self, value: str, excuse: frozenset[str] = frozenset()) -> str:
-        lower = value.lower()
-        for rule in SECRETS:
-            if _tried(rule, value, lower):
-                value = self._replace(rule, value)
-        if any(hint in lower for hint in HINTS):
+    def _plain(self, value: str, tried: Tries, excuse: frozenset[str] = frozenset()) -> str:
+        for rule in tried.secrets:
+            value = self._replace(rule, value)
+        if tried.fields:
             value = replace_fields(value, lambda secret: self._pseudonyms.of("secret", secret))
-        for rule in PERSONAL:
-            if rule.kind not in excuse and _tried(rule, value, lower):
+        for rule in tried.personal:
+            if rule.kind not in excuse:
                 value = self._replace(rule, value)
         return value
 
@@ -146,13 +157,11 @@ class KeyedRedactor:
         """What is a secret after one Base64 or percent decoding."""
         if "%" in value:
             value = _PERCENT.sub(self._percent, value)
-        if len(value) >= 20:
-            value = _BASE64.sub(self._base64, value)
-        return value
+        return BASE64.sub(self._base64, value)
 
     def _percent(self, match: re.Match[str]) -> str:
         decoded = unquote(match.group(0))
-        clean = self._plain(decoded)
+        clean = self._plain(decoded, tries(decoded))
         return match.group(0) if clean == decoded else quote(clean, safe=":@")
 
     def _base64(self, match: re.Match[str]) -> str:
@@ -163,7 +172,7 @@ class KeyedRedactor:
             ).decode("ascii")
         except (binascii.Error, UnicodeDecodeError, ValueError):
             return token
-        if not decoded.isprintable() or self._plain(decoded) == decoded:
+        if not decoded.isprintable() or self._plain(decoded, tries(decoded)) == decoded:
             return token
         return self._pseudonyms.of("secret", token)
 
@@ -177,12 +186,6 @@ def _unquoted(value: str) -> tuple[str, str, str]:
     """The repr of a text is (prefix, quote, text), so that a redacted local variable stays one."""
     quoted = _QUOTED.fullmatch(value)
     return (quoted[1], quoted[2], quoted[3]) if quoted else ("", "", value)
-
-
-def _tried(rule: Rule, text: str, lower: str) -> bool:
-    if not rule.needs:
-        return _DIGITS.search(text) is not None or rule.kind == "iban"
-    return any(need in lower for need in rule.needs)
 
 
 def _first(rule: Rule, text: str) -> bool:

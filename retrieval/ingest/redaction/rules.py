@@ -20,12 +20,14 @@ def _always(match: re.Match[str]) -> bool:
 
 
 class Rule(Struct, frozen=True, kw_only=True):
-    """One shape. `needs` are lower-case literals of which a text holds one, or the pattern isn't tried; group `value`
-    is what is replaced, the whole match where there is none."""
+    """One shape. `needs` are lower-case literals of which a text holds one, `gate` a pattern that is found in its shape
+    (every figure a 0), or `pattern` isn't tried. Group `value` is what is replaced, the whole match where there is
+    none."""
 
     kind: str
     pattern: re.Pattern[str]
-    needs: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+    gate: re.Pattern[str] | None = None
     check: Check = _always
 
     def group(self) -> str | int:
@@ -34,6 +36,10 @@ class Rule(Struct, frozen=True, kw_only=True):
 
 def _rule(kind: str, pattern: str, needs: tuple[str, ...], check: Check = _always) -> Rule:
     return Rule(kind=kind, pattern=re.compile(pattern), needs=needs, check=check)
+
+
+def _shaped(kind: str, pattern: str, gate: str, check: Check = _always) -> Rule:
+    return Rule(kind=kind, pattern=re.compile(pattern), gate=re.compile(gate), check=check)
 
 
 def _mail(match: re.Match[str]) -> bool:
@@ -64,10 +70,50 @@ def _card(match: re.Match[str]) -> bool:
 
 # SWIFT IBAN registry, release 99.
 _IBAN_LENGTHS = {
-    "AD": 24, "AE": 23, "AT": 20, "BE": 16, "BG": 22, "CH": 21, "CY": 28, "CZ": 24, "DE": 22, "DK": 18, "EE": 20,
-    "ES": 24, "FI": 18, "FR": 27, "GB": 22, "GI": 23, "GR": 27, "HR": 21, "HU": 28, "IE": 22, "IL": 23, "IS": 26,
-    "IT": 27, "LI": 21, "LT": 20, "LU": 20, "LV": 21, "MC": 27, "MT": 31, "NL": 18, "NO": 15, "PL": 28, "PT": 25,
-    "RO": 24, "RS": 22, "SA": 24, "SE": 24, "SI": 19, "SK": 24, "SM": 27, "TR": 26, "UA": 29, "BR": 29, "GE": 22,
+    "AD": 24,
+    "AE": 23,
+    "AT": 20,
+    "BE": 16,
+    "BG": 22,
+    "CH": 21,
+    "CY": 28,
+    "CZ": 24,
+    "DE": 22,
+    "DK": 18,
+    "EE": 20,
+    "ES": 24,
+    "FI": 18,
+    "FR": 27,
+    "GB": 22,
+    "GI": 23,
+    "GR": 27,
+    "HR": 21,
+    "HU": 28,
+    "IE": 22,
+    "IL": 23,
+    "IS": 26,
+    "IT": 27,
+    "LI": 21,
+    "LT": 20,
+    "LU": 20,
+    "LV": 21,
+    "MC": 27,
+    "MT": 31,
+    "NL": 18,
+    "NO": 15,
+    "PL": 28,
+    "PT": 25,
+    "RO": 24,
+    "RS": 22,
+    "SA": 24,
+    "SE": 24,
+    "SI": 19,
+    "SK": 24,
+    "SM": 27,
+    "TR": 26,
+    "UA": 29,
+    "BR": 29,
+    "GE": 22,
 }
 
 
@@ -184,28 +230,34 @@ SECRETS: tuple[Rule, ...] = (
 )
 
 PERSONAL: tuple[Rule, ...] = (
-    _rule(
+    _shaped(
         "email",
         r"(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}(?![\w-])",
-        ("@",),
+        "@",
         _mail,
     ),
-    _rule("iban", r"\b[A-Z]{2}\d\d(?:[A-Z0-9]{11,30}|(?: [A-Z0-9]{4}){2,7}(?: [A-Z0-9]{1,4})?)\b", (), _iban),
-    _rule(
+    _shaped(
+        "iban", r"\b[A-Z]{2}\d\d(?:[A-Z0-9]{11,30}|(?: [A-Z0-9]{4}){2,7}(?: [A-Z0-9]{1,4})?)\b", "[A-Z]{2}00", _iban
+    ),
+    _shaped(
         "card",
         r"(?<![\w.,+-])(?:\d{13,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{4}|\d{4}([ -])\d{6}\2\d{5})(?![\w-]|[.,]\d)",
-        (),
+        "0{13}|0000[ -]0000",
         _card,
     ),
-    _rule("ssn", r"(?<![\w-])(?!000|666|9)\d{3}-(?!00)\d\d-(?!0000)\d{4}(?![\w-])", ("-",)),
-    _rule(
-        "phone", r"(?<![\w.+:)-])\+[1-9]\d{0,2}(?:\d{6,13}|(?:[ .-]?\(?\d{2,5}\)?){2,5})(?![\w:]|\.\d)", ("+",), _phone
+    _shaped("ssn", r"(?<![\w-])(?!000|666|9)\d{3}-(?!00)\d\d-(?!0000)\d{4}(?![\w-])", "000-00-0000"),
+    _shaped(
+        "phone",
+        r"(?<![\w.+:)-])\+[1-9]\d{0,2}(?:\d{6,13}|(?:[ .-]?\(?\d{2,5}\)?){2,5})(?![\w:]|\.\d)",
+        r"\+0",
+        _phone,
     ),
-    _rule("ip", r"(?<![\w.-])\d{1,3}(?:\.\d{1,3}){3}(?![\w-]|\.\d)", (".",), _public),
-    _rule(
+    _shaped("ip", r"(?<![\w.-])\d{1,3}(?:\.\d{1,3}){3}(?![\w-]|\.\d)", r"0\.0{1,3}\.0{1,3}\.0", _public),
+    _shaped(
         "ip",
-        r"(?<![\w:.])(?:[0-9a-fA-F]{1,4}:){2,7}(?::?[0-9a-fA-F]{1,4}){0,6}(?![\w:.])|(?<![\w:.])[0-9a-fA-F]{1,4}::(?:[0-9a-fA-F]{1,4}:?){0,6}(?![\w:.])",
-        (":",),
+        r"(?<![\w:.])(?:[0-9a-fA-F]{1,4}:){2,7}(?::?[0-9a-fA-F]{1,4}){0,6}(?![\w:.])"
+        r"|(?<![\w:.])[0-9a-fA-F]{1,4}::(?:[0-9a-fA-F]{1,4}:?){0,6}(?![\w:.])",
+        "::|(?:[0a-fA-F]{1,4}:){7}",
         _public,
     ),
 )
