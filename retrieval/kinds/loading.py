@@ -6,10 +6,11 @@ from msgspec.structs import replace
 
 from retrieval.kinds.base import SLICE_NS
 from retrieval.kinds.registry import KINDS
-from retrieval.model import CaseSources, Document, LogRecord, Query, Series, Span
+from retrieval.model import CaseSources, Document, LogRecord, Query, Series, SourceRef, Span
 from retrieval.ports import Index
 
 _PAGE = 2_000
+_MOMENTS = ("start_ns", "started_ns", "at_ns")
 _PRESENT = {
     "spans": "traces",
     "logs": "logs",
@@ -64,10 +65,12 @@ async def load_sources(
     return CaseSources(**ordered, present=present)  # type: ignore[arg-type]
 
 
-def _order(item: tuple[int, object]) -> tuple[str, int, int]:
+def _order(item: tuple[int, object]) -> tuple[int, int, str, int]:
+    """In time order and, within one moment, in the order of reading, as the readers give them."""
     number, record = item
-    source = getattr(record, "source", None)
-    return (source.file, source.line, number) if source else ("", 0, number)
+    moment = next((getattr(record, name) for name in _MOMENTS if hasattr(record, name)), 0)
+    source = getattr(record, "source", SourceRef(""))
+    return (moment, number, source.file, source.line)
 
 
 def _cut(series: Series, from_ns: int, to_ns: int) -> Series:

@@ -6,23 +6,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from retrieval.code.touched import touched_symbols
-from retrieval.errors import Reason, RepositoryError
+from retrieval.errors import Reason, RepositoryError, SecretSurvived
 from retrieval.kinds.base import Material
 from retrieval.kinds.registry import KINDS
 from retrieval.languages import MAX_SOURCE_BYTES, language_of
 from retrieval.model import CaseSources, Commit, Document, Symbol
-from retrieval.ports import Index, Repository
+from retrieval.ports import Index, Redactor, Repository
 
 _BATCH = 1_000  # documents of one transaction
 _SYMBOL_FILES = 2_000  # source files of one repository that are parsed
+_FROM_CODE = ("diff", "symbol")
 _SKIPPED = (Reason.NOT_FOUND, Reason.TOO_LARGE)
 
 
 class Keeping(Struct, frozen=True, kw_only=True):
     """How it is kept: who may see a service's documents ("" is everything else), in which snapshot, how long each kind.
 
+    The readers' records were redacted at the door; `redactor` redacts what is made here, texts and repositories.
     `tips` names the commits of a repository to begin at, beside those that the deploys name; of the newest
     `touched_limit` commits the touched symbols are found, which needs the parser.
     """
@@ -30,15 +33,16 @@ class Keeping(Struct, frozen=True, kw_only=True):
     acl: dict[str, tuple[str, ...]] = field(default_factory=dict)
     snapshot: str = "live"
     retention_ns: dict[str, int] = field(default_factory=dict)
+    redactor: Redactor | None = None
     tips: dict[str, tuple[str, ...]] = field(default_factory=dict)
     commit_limit: int = 2_000
     touched_limit: int = 60
 
 
 class Skipped(Struct, frozen=True):
-    """A repository, or a part of it, that could not be read, and why."""
+    """A repository that could not be read, or a document in which a secret survived, and why it was left out."""
 
-    repo: str
+    subject: str
     reason: str
 
 
@@ -61,9 +65,10 @@ async def store_sources(
 ) -> Stored:
     """Put everything into an index; storing the same again changes nothing.
 
-    A repository that can't be read is left out and named; the rest is stored.
+    A repository that can't be read, or a document that still holds a secret, is left out and named; the rest is
+    stored.
 
-    Raises: StoreError, SecretSurvived.
+    Raises: StoreError.
     """
     keeping = keeping or Keeping()
     read, skipped = await _repositories(sources, repositories, keeping)
@@ -80,9 +85,36 @@ async def store_sources(
     counts: Counter[str] = Counter()
     for kind in KINDS.values():
         found = kind.documents(material)
+        if keeping.redactor is not None:
+            found = _redacted(found, keeping.redactor, whole=kind.name in _FROM_CODE)
         while batch := await asyncio.to_thread(_take, found):
-            counts[kind.name] += await index.put(batch)
+            counts[kind.name] += await _put(index, batch, skipped)
     return Stored(dict(counts), tuple(skipped))
+
+
+async def _put(index: Index, batch: list[Document], skipped: list[Skipped]) -> int:
+    """All of a batch, or, where a secret survived in it, what is clean of it."""
+    try:
+        return await index.put(batch)
+    except SecretSurvived as refusal:
+        if len(batch) == 1:
+            skipped.append(Skipped(refusal.subject, refusal.reason.value))
+            return 0
+    half = len(batch) // 2
+    return await _put(index, batch[:half], skipped) + await _put(index, batch[half:], skipped)
+
+
+def _redacted(documents: Iterator[Document], redactor: Redactor, *, whole: bool) -> Iterator[Document]:
+    """Title and text are redacted as the text that they are, since fields were put into them; `whole`: attributes
+    too."""
+    for document in documents:
+        attributes = redactor.value("", document.attributes) if whole else document.attributes
+        yield replace(
+            document,
+            title=redactor.text(document.title),
+            text=redactor.text(document.text),
+            attributes=attributes if isinstance(attributes, dict) else {},
+        )
 
 
 def _take(documents: Iterator[Document]) -> list[Document]:

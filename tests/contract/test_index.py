@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from retrieval.errors import BadInput, SecretSurvived
 from retrieval.index import ENGINES
 from retrieval.index.overlap import symbol_overlap
-from retrieval.model import Hit
+from retrieval.model import Document, Hit
 from retrieval.ports import Index
 from tests.contract.index_documents import FixedClock, WordVectors, document, query
 
@@ -21,7 +21,7 @@ class RefusesHunter2:
         return value
 
     def value(self, key: str, value: object) -> object:
-        return value
+        return "redacted" if "hunter2" in str(value) else value
 
     def survivors(self, text: str) -> list[str]:
         return ["password"] if "hunter2" in text else []
@@ -286,8 +286,17 @@ async def test_an_alias_moves_from_snapshot_to_snapshot(index: Index) -> None:
     assert ids(await index.lexical(query("", snapshot="current"))) == ["new"]
 
 
-async def test_a_surviving_secret_refuses_the_whole_batch_and_is_not_repeated(index: Index) -> None:
-    hidden = document("bad", "fine", attributes={"record": [{"password": "hunter2"}]})
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        document("bad", "it is hunter2"),
+        document("bad", title="hunter2"),
+        document("bad", keys={"endpoint": "/hunter2"}),
+        document("bad", attributes={"record": [{"password": ["x", "hunter2"]}]}),
+    ],
+    ids=["text", "title", "key", "attribute"],
+)
+async def test_a_surviving_secret_refuses_the_whole_batch_and_is_not_repeated(index: Index, hidden: Document) -> None:
 
     with pytest.raises(SecretSurvived, match="bad") as refused:
         await index.put([document("good"), hidden])

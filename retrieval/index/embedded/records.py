@@ -17,6 +17,13 @@ from retrieval.ports import Redactor
 
 _EMBEDDED_CHARACTERS = 2_000  # of title and text; the model reads 256 word pieces, fewer than this many characters
 _DEFLATED = 1_000  # bytes; deflating less costs more time than it saves space
+_JOINS = frozenset(
+    {
+        *("trace_id", "span_id", "parent_span_id", "run_id", "deployment_id", "image_digest", "path_signature"),
+        *("commit_sha", "git_sha", "previous_sha", "sha", "diff_id", "symbol_id", "test_id", "file", "path"),
+    }
+)
+_LONGEST_ID = 200
 _decoder = msgspec.msgpack.Decoder(Document)
 
 
@@ -98,30 +105,32 @@ def _clean(value: Any) -> Any:
 
 
 def refuse_secrets(documents: Iterable[Document], redactor: Redactor) -> None:
-    """Raises: SecretSurvived, naming the document and the detectors, never the secret."""
+    """Raises: SecretSurvived, naming the document and the detectors or fields, never the secret.
+
+    Text is clean when no detector matches; a field, whose name takes part in the decision, when redacting it once more
+    would change nothing.
+    """
     for document in documents:
-        found = sorted({name for text in _strings(document) for name in redactor.survivors(text)})
+        found = {name for text in (document.title, document.text) for name in redactor.survivors(text)}
+        found.update(_fields(document.keys, redactor))
+        found.update(_fields(document.attributes, redactor))
         if found:
             raise SecretSurvived(
-                f"Document {document.id} still holds a secret ({', '.join(found)}); nothing was stored.",
+                f"Document {document.id} still holds a secret ({', '.join(sorted(found))}); nothing was stored.",
                 subject=document.source or document.id,
                 remedy="Add the field's name or the pattern to the redaction rules and ingest again.",
             )
 
 
-def _strings(document: Document) -> Iterable[str]:
-    yield document.title
-    yield document.text
-    yield from document.keys.values()
-    yield from _inside(document.attributes)
-
-
-def _inside(value: Any) -> Iterable[str]:
+def _fields(value: Any, redactor: Redactor, key: str = "") -> Iterable[str]:
+    """Names of the fields that are not clean. Ids that records are joined by are left alone: a rule that matched one
+    would cut the join."""
     if isinstance(value, str):
-        yield value
+        if not (key in _JOINS and len(value) <= _LONGEST_ID) and redactor.value(key, value) != value:
+            yield key or "text"
     elif isinstance(value, dict):
-        for inner in value.values():
-            yield from _inside(inner)
+        for name, inner in value.items():
+            yield from _fields(inner, redactor, str(name))
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from _inside(inner)
+            yield from _fields(inner, redactor, key)
