@@ -23,7 +23,8 @@ from retrieval.errors import RepositoryError
 from retrieval.model import Attempt, Bisect, Case, Commit, CrashGroup, Proof, ServiceInfo
 from retrieval.ports import Redactor, Repository
 
-Progress = Callable[[str], Awaitable[None]]
+Progress = Callable[[str, str], Awaitable[None]]
+"""Told the stage ("prove") and what is known so far, one line."""
 
 CRASHES = 3  # crash groups that are tried, in the case's order
 NOT_TELLING = 3  # candidates that fail at both commits before the search for one that does not ends
@@ -102,7 +103,7 @@ def _rank(proof: Proof) -> int:
     return _BEST if proof.at_good is not None and proof.at_good.outcome == "passed" else 2
 
 
-async def _silent(known: str) -> None:
+async def _silent(stage: str, known: str) -> None:
     return None
 
 
@@ -231,7 +232,7 @@ class _Attempt:
         not_telling = 0
         for start in range(0, len(candidates), 2):
             pair = candidates[start : start + 2]
-            await self._progress(f"running test {start + 1} of {len(candidates)}")
+            await self._progress("prove", f"running test {start + 1} of {len(candidates)}")
             seen = await asyncio.gather(*(self._runs.observe(self._test(c), deployed) for c in pair))
             attempts += [attempt for attempt, _ in seen]
             for candidate, (attempt, crash_at) in zip(pair, seen, strict=True):
@@ -262,7 +263,7 @@ class _Attempt:
             return proof
         search, commits = await self._bisect(found, deployed, good)
         proof = replace(proof, bisect=search)
-        await self._progress("looking for a patch")
+        await self._progress("prove", "looking for a patch")
         culprit = next((c for c in commits if c.sha == search.culprit), None)
         site = Site(commit=deployed, error=found.at_deployed.error_signature, crash_at=found.crash_at, culprit=culprit)
         tried = await find_patches(self._runs, self._test(candidate), site)
@@ -281,7 +282,7 @@ class _Attempt:
         async def run(sha: str) -> Attempt:
             if sha in known:
                 return known[sha]
-            await self._progress(f"bisecting {len(commits)} commits: testing {sha[:7]}")
+            await self._progress("prove", f"bisecting {len(commits)} commits: testing {sha[:7]}")
             return await self._runs.attempt(self._test(found.candidate), sha)
 
         return await bisect(run, commits, good=good, bad=deployed), commits

@@ -18,7 +18,7 @@ from msgspec import Struct
 from bundles.sandbox.cache import cache_folder, larger_than, make_folder, open_up, reachable
 from bundles.sandbox.command import NO_SPACE, SITE, Plan, command_line, variables
 from bundles.sandbox.limits import MIB, Limits, RunResult, SandboxSettings, SandboxStatus
-from bundles.sandbox.tools import Interpreter, Programs, find_interpreter, find_programs, unprivileged_user
+from bundles.sandbox.tools import Interpreter, Programs, ToolMissing, find_interpreter, find_programs, unprivileged_user
 from bundles.sandbox.watch import resident_memory
 
 _COPY_BELOW = 64 * MIB  # trees above are laid under an overlay, where bwrap has one
@@ -64,6 +64,10 @@ class Sandbox:
         for name, content in _ETC.items():
             if not (etc / name).exists() or (etc / name).read_text() != content:
                 _write_whole(etc / name, content)
+        if not reachable(etc, user):
+            raise ToolMissing(
+                f"{self.cache} cannot be read by the user that tests run as (set RECEIPTS_CACHE elsewhere)"
+            )
         return Equipment(
             programs=find_programs(self.cache, user),
             interpreter=find_interpreter(self.cache, user),
@@ -164,8 +168,8 @@ async def _execute(command: Sequence[str], limits: Limits) -> RunResult:
         limit = await _watch(process, limits)
     finally:
         _kill(process.pid)
-        await asyncio.shield(process.wait())
-    files, printed = await archive, await output
+        # Awaited even when we are cancelled: a pipe that is left open warns when it is collected.
+        _, files, printed = await asyncio.shield(asyncio.gather(process.wait(), archive, output))
     code = process.returncode if process.returncode is not None else -1
     code = 128 - code if code < 0 else code
     return RunResult(
