@@ -22,6 +22,7 @@ from bot.slack.upload import Upload
 log = logging.getLogger(__name__)
 
 ROOT = "root"
+CLOSING_SECONDS = 5.0
 
 
 class _Slot:
@@ -83,9 +84,13 @@ class SlackChannel:
             await self._bundle(view, view.bundle, root)
 
     async def close(self) -> None:
-        """Wait for edits under way; no view that was accepted is dropped."""
+        """Wait for edits under way, but not for a Slack that is away: progress that is lost is told anew at the end."""
         tasks = [slot.background for slot in self._slots.values() if slot.background is not None]
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=CLOSING_SECONDS)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
 
     async def _progress(self, incident_id: str, slot: _Slot) -> None:
         try:

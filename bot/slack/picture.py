@@ -4,19 +4,23 @@ Own drawing, no fonts or images from elsewhere, dark on white. Text widths are e
 common sans-serif face, a little on the wide side, so that nothing runs out of the picture whatever face is there.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bot.slack.text import clean
 
 WIDTH = 860
 _LEFT, _RIGHT = 72.0, 24.0
-_SIZE, _LEADING = 14.0, 21.0
+_SIZE, _LEADING = 14.0, 22.0
 _INK, _SOFT, _LINK, _RULE, _GROUND = "#1d1c1d", "#616061", "#1264a3", "#dddddd", "#ffffff"
 _NARROW, _WIDE = frozenset("iljtfrI.,:;'|!()[] "), frozenset("mwMW@%—…")
+_LAMPS = {"🟢": "#2b9a4b", "🔴": "#d72b3f", "🟠": "#e8912d", "⚪": "#b9bbbe"}
+_LAMP = re.compile(f"({'|'.join(_LAMPS)})")
 _FACE = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', Arial, sans-serif"
 _MONO = "ui-monospace, SFMono-Regular, Menlo, 'DejaVu Sans Mono', monospace"
 
@@ -44,28 +48,33 @@ class _Canvas:
             f'stroke="{stroke}"/>'
         )
 
-    def write(self, x: float, y: float, piece: _Piece) -> None:
-        weight = ' font-weight="700"' if piece.bold else ""
-        face = f' font-family="{_MONO}"' if piece.mono else ""
-        self.parts.append(
-            f'<text x="{x:.1f}" y="{y:.1f}" font-size="{piece.size:g}" fill="{piece.colour}"{weight}{face} '
-            f'xml:space="preserve">{escape(piece.text)}</text>'
-        )
+    def write(self, x: float, y: float, *pieces: _Piece) -> None:
+        """One line of text; the face's own metrics space the words, so only its breaks depend on the estimate."""
+        spans = "".join(_span(part) for piece in pieces for part in _lamps(piece))
+        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}" xml:space="preserve">{spans}</text>')
 
     def flow(self, pieces: Sequence[_Piece], left: float, right: float) -> None:
         """Words one after the other, wrapped between `left` and `right`."""
+        line: list[_Piece] = []
         x = left
         for piece in pieces:
             for number, part in enumerate(piece.text.split("\n")):
                 if number:
-                    x, self.y = left, self.y + _LEADING
+                    self._line(left, line)
+                    line, x = [], left
                 for word in _words(part):
                     width = _width(word, piece)
-                    if x + width > right and x > left and word.strip():
-                        x, self.y = left, self.y + _LEADING
-                    if word.strip() or x > left:
-                        self.write(x, self.y, _Piece(word, piece.bold, piece.mono, piece.colour, piece.size))
+                    if x + width > right and line:
+                        self._line(left, line)
+                        line, x = [], left
+                    if word.strip() or line:
+                        line.append(_Piece(word, piece.bold, piece.mono, piece.colour, piece.size))
                         x += width
+        self._line(left, line)
+
+    def _line(self, left: float, line: list[_Piece]) -> None:
+        if line:
+            self.write(left, self.y, *_joined(line))
         self.y += _LEADING
 
 
@@ -92,11 +101,10 @@ def _message(canvas: _Canvas, message: dict[str, Any], name: str, left: float, r
     top = canvas.y - 14
     canvas.rect((left - 46, top, 34, 34), "#1f6f54", radius=7)
     canvas.write(left - 35, top + 23, _Piece("R", bold=True, colour="#ffffff", size=17))
-    canvas.write(left, canvas.y, _Piece(name, bold=True, size=15))
-    after = left + _width(name, _Piece(name, bold=True, size=15)) + 8
-    canvas.write(after, canvas.y, _Piece("APP", colour=_SOFT, size=10))
+    canvas.write(left, canvas.y, _Piece(name, bold=True, size=15), _Piece("  APP", colour=_SOFT, size=10))
     canvas.y += _LEADING + 2
-    for block in message.get("blocks") or [{"type": "text", "text": message.get("text", "")}]:
+    plain = [{"type": "text", "text": message["text"]}] if message.get("text") else []
+    for block in message.get("blocks") or plain:
         _block(canvas, block, left, right)
     for file in message.get("files") or []:
         canvas.rect((left, canvas.y - 12, min(460.0, right - left), 34), "#f8f8f8", stroke=_RULE)
@@ -167,6 +175,35 @@ def _buttons(canvas: _Canvas, elements: list[dict[str, Any]], left: float, right
     canvas.y += 34
 
 
+def _span(piece: _Piece) -> str:
+    weight = ' font-weight="700"' if piece.bold else ""
+    face = f' font-family="{_MONO}"' if piece.mono else ""
+    return f'<tspan font-size="{piece.size:g}" fill="{piece.colour}"{weight}{face}>{escape(piece.text)}</tspan>'
+
+
+def _lamps(piece: _Piece) -> list[_Piece]:
+    """Coloured circles as plain circles in colour: not every face has the emoji."""
+    found: list[_Piece] = []
+    for part in _LAMP.split(piece.text):
+        if part in _LAMPS:
+            found.append(_Piece("●", colour=_LAMPS[part], size=piece.size))
+        elif part:
+            found.append(_Piece(part, piece.bold, piece.mono, piece.colour, piece.size))
+    return found
+
+
+def _joined(line: list[_Piece]) -> list[_Piece]:
+    """Neighbours of the same look as one."""
+    joined: list[_Piece] = []
+    for piece in line:
+        last = joined[-1] if joined else None
+        if last and replace(last, text=piece.text) == piece:
+            joined[-1] = replace(last, text=last.text + piece.text)
+        else:
+            joined.append(piece)
+    return joined
+
+
 def _words(text: str) -> list[str]:
     """Words, each with the spaces that follow it."""
     found: list[str] = []
@@ -180,5 +217,5 @@ def _words(text: str) -> list[str]:
 def _width(text: str, piece: _Piece) -> float:
     if piece.mono:
         return len(text) * piece.size * 0.62
-    units = sum(0.33 if c in _NARROW else 0.9 if c in _WIDE else 1.3 if ord(c) > 0x2FFF else 0.58 for c in text)
-    return units * piece.size * (1.06 if piece.bold else 1.0)
+    units = sum(0.36 if c in _NARROW else 0.95 if c in _WIDE else 1.3 if ord(c) > 0x2FFF else 0.61 for c in text)
+    return units * piece.size * (1.12 if piece.bold else 1.0)

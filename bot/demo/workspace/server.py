@@ -17,6 +17,7 @@ from bot.demo.workspace.methods import METHODS, receive_upload
 from bot.demo.workspace.state import DEFAULT_CHANNEL, Call, Vault, decoded
 from bot.demo.workspace.strictness import ApiFault, check_arguments
 from bot.slack.limits import validate_message
+from bot.slack.picture import render_svg
 
 BOT_TOKEN, APP_TOKEN, SIGNING_SECRET = "xoxb-demo", "xapp-demo", "demo-signing-secret"
 RESPONSE_USES, RESPONSE_SECONDS = 5, 1800.0
@@ -218,8 +219,6 @@ class Workspace:
         return web.json_response({"ok": True})
 
     async def _picture(self, request: web.Request) -> web.Response:
-        from bot.slack.picture import render_svg
-
         channel = self.state.channels.get(request.match_info["channel"])
         if channel is None:
             return web.Response(status=404)

@@ -305,7 +305,7 @@ def test_the_picture_is_well_formed_and_shows_the_words() -> None:
         "blocks": [{"type": "divider"}, {"type": "section", "text": {"text": "a & b"}}],
     }
     svg = render_svg([root, *replies, upload, other], channel="incidents")
-    words = "".join(t.text or "" for t in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text"))
+    words = "".join(ET.fromstring(svg).itertext())
 
     assert svg == render_svg([root, *replies, upload, other], channel="incidents")
     assert "format_discount" in words and "receipts-<x>.zip" in words and "a & b" in words
@@ -314,6 +314,16 @@ def test_the_picture_is_well_formed_and_shows_the_words() -> None:
 
 def test_the_picture_keeps_its_words_inside() -> None:
     svg = ET.fromstring(render_svg([{**message(view()), "ts": "1.0"}]))
-    for text in svg.iter("{http://www.w3.org/2000/svg}text"):
-        size = float(text.get("font-size", "14"))
-        assert float(text.get("x", "0")) + len(text.text or "") * size * 0.45 < 860
+    for line in svg.iter("{http://www.w3.org/2000/svg}text"):
+        spans = [(len(span.text or ""), float(span.get("font-size", "0"))) for span in line]
+        assert float(line.get("x", "0")) + sum(length * size * 0.5 for length, size in spans) < 860
+
+
+def test_the_lamps_are_drawn_without_an_emoji_face() -> None:
+    svg = render_svg([{**message(view()), "ts": "1.0"}])
+
+    assert svg.count("●") == 4 and "🟢" not in svg and "🔴" not in svg
+
+
+def test_while_it_looks_again_the_conclusion_before_stays_in_sight() -> None:
+    assert "(proved)" in _lines(looking(case=case(), revision=9))["Before that"]
