@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from retrieval.context.coverage import Coverage
 
-# A split of pure chance reaches 5 about once in fifty series of this length (checked by simulation in the tests).
+# Of 3, 10 or 40 events at one steady rate over an hour, one series in fifty at most reaches this (simulated).
 SIGNIFICANT = 5.0
 # Moments whose log-likelihood is within this of the best one's are about as good (Edwards 1972, "Likelihood": support
 # limits of two units); the earliest of them is taken, for what belongs to a fault begins with its first event.

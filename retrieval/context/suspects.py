@@ -45,13 +45,13 @@ async def find_suspects(
         repo = repos.get(info.repo or service)
         if repo is None or service not in steps:
             continue
-        try:
-            found += await _of_service(info, steps[service], repo, on_problem)
-        except RepositoryError as error:
-            if on_problem is not None:
-                on_problem(service, error)
+        found += await _of_service(info, steps[service], repo, on_problem or _ignore)
     found.sort(key=lambda s: -s.reached_ns)
     return tuple(found)
+
+
+def _ignore(service: str, error: RepositoryError) -> None:
+    """For callers that do not care why a service has no suspects."""
 
 
 def _services(case: Case, repos: Mapping[str, Repository]) -> list[str]:
@@ -84,33 +84,49 @@ def _steps(case: Case) -> dict[str, list[_Step]]:
 
 
 async def _of_service(
-    info: ServiceInfo, steps: Sequence[_Step], repo: Repository, on_problem: OnProblem | None
+    info: ServiceInfo, steps: Sequence[_Step], repo: Repository, on_problem: OnProblem
 ) -> list[Suspect]:
-    running: set[str] | None = None
     brought: dict[str, Suspect] = {}
     for step in reversed(steps):
-        for commit in await _range(step, repo, info.name, on_problem):
+        try:
+            commits = await _range(step, repo, info.name, on_problem)
+        except RepositoryError as error:
+            on_problem(info.name, error)
+            continue
+        for commit in commits:
             brought.setdefault(
                 commit.sha, Suspect(commit=commit, service=info.name, deploy=step.deploy, reached_ns=step.reached_ns)
             )
-    if len(steps) > 1:
-        current = steps[0].deploy.git_sha
-        running = {sha for sha in brought if await repo.is_ancestor(sha, current)}
-    kept = [s for s in brought.values() if len(s.commit.parents) < 2 and (running is None or s.commit.sha in running)]
+    kept = [s for s in brought.values() if len(s.commit.parents) < 2]
+    kept = await _running(kept, steps, repo)
     kept = _touching(kept, info.path_prefix)
     kept.sort(key=lambda s: -s.reached_ns)
     return [await _with_symbols(s, repo) if n < _WITH_SYMBOLS else s for n, s in enumerate(kept)]
 
 
-async def _range(step: _Step, repo: Repository, service: str, on_problem: OnProblem | None) -> list[Commit]:
+async def _running(suspects: list[Suspect], steps: Sequence[_Step], repo: Repository) -> list[Suspect]:
+    """Those that are part of what runs: all of a rollout that the current one contains, else commit by commit."""
+    current = steps[0].deploy.git_sha
+    contained = {s.deploy.git_sha for s in steps if s is steps[0] or await _runs(s.deploy.git_sha, current, repo)}
+    return [s for s in suspects if s.deploy.git_sha in contained or await _runs(s.commit.sha, current, repo)]
+
+
+async def _runs(sha: str, current: str, repo: Repository) -> bool:
+    """Whether a commit is part of what runs; yes where history cannot tell."""
+    try:
+        return await repo.is_ancestor(sha, current)
+    except RepositoryError:
+        return True
+
+
+async def _range(step: _Step, repo: Repository, service: str, on_problem: OnProblem) -> list[Commit]:
     if step.start:
         try:
             return await repo.log(after=step.start, until=step.deploy.git_sha, limit=MAX_PER_DEPLOY)
         except RepositoryError as error:
             if error.reason not in (Reason.SHALLOW, Reason.NOT_FOUND):
                 raise
-            if on_problem is not None:
-                on_problem(service, error)
+            on_problem(service, error)
     # What ran before is unknown: the newest commits, as far as they were made within a month of this rollout.
     month_ns = 31 * 24 * 3_600_000_000_000
     newest = await repo.log(until=step.deploy.git_sha, limit=_WITHOUT_START)

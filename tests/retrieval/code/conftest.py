@@ -11,14 +11,15 @@ import pytest
 class Work:
     """A work tree to commit into. Times are fixed, so that commit names are."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, epoch: int = 1_700_000_000) -> None:
         self.path = path
+        self._epoch = epoch
         self._minutes = 0
         path.mkdir(parents=True, exist_ok=True)
         self.git("init", "-q", "-b", "main")
 
     def git(self, *arguments: str, stdin: bytes = b"") -> str:
-        at = f"{1_700_000_000 + 60 * self._minutes} +0000"
+        at = f"{self._epoch + 60 * self._minutes} +0000"
         done = subprocess.run(
             ["git", "-c", "protocol.file.allow=always", *arguments],
             cwd=self.path,
