@@ -11,17 +11,38 @@ from retrieval.ingest.redaction.pseudonyms import MAIL_DOMAIN, is_pseudonym, sta
 HINTS = ("pass", "pwd", "secret", "token", "key", "auth", "cookie", "credential", "sess", "csrf", "xsrf", "cvv", "cvc",
          "ssn", "social", "jwt", "sig", "sas", "hmac", "api")  # fmt: skip
 
-_NAME = re.compile(rf"(?i){NAMES_IN_TEXT}(?=\\?[\"']?\]?\s{{0,3}}(?:=>|[:=]))")
-_SEPARATOR = re.compile(r"(?P<close>\\?[\"']?\]?)(?P<sep>\s{0,3}(?:=>|==?|:)\s{0,3})")
+_NAME = re.compile(rf"(?i){NAMES_IN_TEXT}(?=\\?[\"']?\]?\s{{0,3}}(?:=>|=(?!=)|:(?![:=])))")
+_SEPARATOR = re.compile(r"(?P<close>\\?[\"']?\]?)(?P<sep>\s{0,3}(?:=>|=|:)\s{0,3})")
 _VALUE = re.compile(
-    r"(?P<quote>\\\"|\\'|[bru]?\"|[bru]?')(?P<quoted>(?:\\.|(?!(?P=quote))[^\\\n]){0,4000})"
+    r"(?:[bruf]{0,2}(?P<quote>\\\"|\\'|\"|')(?P<quoted>(?:\\.|(?!(?P=quote))[^\\\n]){0,4000})(?P<closed>(?P=quote))?)"
     r"|(?P<scheme>(?:Bearer|Basic|Token|Digest|ApiKey|Negotiate)\s+)?(?P<bare>[^\s,;&\"'<>(){}\[\]\\]+)",
     re.IGNORECASE,
 )
-_COOKIES = re.compile(r"[^\n\"'\\]{1,4000}")
+_COOKIES = re.compile(r"[\w!#$%&*+.^`|~-]+=[^\n\"'\\]{1,4000}")
 _SCHEME = re.compile(r"(?i)(Bearer|Basic|Token|Digest|ApiKey|Negotiate)\s+")
-_CODE = re.compile(r"(?:self|this|cls|settings|config|cfg|conf|os|env|args|options|request|app|current_app|ctx)\.\w")
 _NAME_CHARACTERS = re.compile(r"[\w.-]{1,60}$")
+# Source code stands in tracebacks and diffs, and is no secret: `token=self.token`, `password: str`, `secret = await x`.
+_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\.?")
+_WORDS = re.compile(r"[A-Za-z_-]+[.:]?")
+_KEYWORDS = frozenset(
+    (
+        "await",
+        "yield",
+        "not",
+        "lambda",
+        "new",
+        "str",
+        "int",
+        "bool",
+        "bytes",
+        "float",
+        "any",
+        "object",
+        "string",
+        "self",
+    )
+)
+_TEMPLATE = re.compile(r"\$?\{[^{}\n]*\}")
 
 
 class Field(Struct, frozen=True):
@@ -52,50 +73,63 @@ def _field(text: str, name: re.Match[str]) -> Field | None:
     if separator is None:
         return None
     if words(full).endswith("cookie") and (whole := _COOKIES.match(text, separator.end())):
-        return Field(whole.start(), whole.end()) if _wanted(whole.group(0), full, strong) else None
+        return Field(whole.start(), whole.end()) if _wanted(whole.group(0), strong) else None
     value = _VALUE.match(text, separator.end())
     if value is None:
         return None
     if value["quote"]:
-        return _quoted(value, full, strong)
-    return _bare(text, value, full, strong, separator)
+        return _quoted(value, strong)
+    return _bare(value, full, strong, separator)
 
 
-def _quoted(value: re.Match[str], full: str, strong: str) -> Field | None:
+def _quoted(value: re.Match[str], strong: str) -> Field | None:
     start, end = value.span("quoted")
+    cut_off = value.end() == len(value.string) and value["quoted"].isalnum()
+    if not value["closed"] and not cut_off:
+        return None  # the quote belongs to what stands before the name
     if scheme := _SCHEME.match(value["quoted"]):
         start += scheme.end()
-    return Field(start, end) if _wanted(value.string[start:end], full, strong) else None
+    return Field(start, end) if _wanted(value.string[start:end], strong) else None
 
 
-def _bare(text: str, value: re.Match[str], full: str, strong: str, separator: re.Match[str]) -> Field | None:
-    bare = value["bare"]
+def _bare(value: re.Match[str], full: str, strong: str, separator: re.Match[str]) -> Field | None:
+    bare, text = value["bare"], value.string
     following = text[value.end() : value.end() + 1]
-    if _CODE.match(bare) or following in ("(", "[") or _repeats_name(bare, full):
+    if (following and following in "([\"'") or _is_code(bare, full):
         return None
-    colon = ":" in separator["sep"] and not separator["close"] and not value["scheme"]
-    if colon and bare.replace("-", "").isalpha() and not _line_of_its_own(text, full, value):
-        return None  # prose: "password: must be longer"
+    if _WORDS.fullmatch(bare) and not value["scheme"] and not _set_by_hand(value, full, separator):
+        return None
     start, end = value.span("bare")
-    if strong == "strong" and end - start > 1 and text[end - 1] in ".:" and following in ("", " ", "\n"):
+    if end - start > 1 and text[end - 1] in ".:" and following in ("", " ", "\n"):
         end -= 1
-    return Field(start, end) if _wanted(text[start:end], full, strong) else None
+    return Field(start, end) if _wanted(text[start:end], strong) else None
 
 
-def _repeats_name(bare: str, full: str) -> bool:
-    """`password=password`, `token=access_token`: source code that passes a variable on."""
-    return bare.isidentifier() and (words(bare) == words(full) or strength(bare) == "strong") and not bare.isdigit()
+def _is_code(bare: str, full: str) -> bool:
+    if bare.lower() in _KEYWORDS or _DOTTED.fullmatch(bare):
+        return True
+    return bare.isidentifier() and (words(bare) == words(full) or strength(bare) == "strong")
 
 
-def _line_of_its_own(text: str, full: str, value: re.Match[str]) -> bool:
+def _set_by_hand(value: re.Match[str], full: str, separator: re.Match[str]) -> bool:
+    """Whether plain words are a value: `password=swordfish`, or alone on a line of YAML. Elsewhere they are prose
+    ("password: must be longer") or a variable (`secret = value`)."""
+    sep = separator["sep"]
+    if "=" in sep:
+        return sep.strip() == sep
+    text = value.string
     start = text.rfind("\n", 0, value.start()) + 1
     end = text.find("\n", value.end())
     line = text[start : end if end >= 0 else len(text)]
-    return line.strip().startswith(full) and line.rstrip().endswith(value["bare"])
+    return line.strip().startswith(full) and line.rstrip().endswith(value["bare"]) and value["bare"].islower()
 
 
-def _wanted(value: str, full: str, strong: str) -> bool:
+def _wanted(value: str, strong: str) -> bool:
     if holds_nothing(value) or is_pseudonym(value) or value.endswith(f"@{MAIL_DOMAIN}"):
+        return False
+    if not any(c.isalnum() for c in value):
+        return False
+    if "{" in value and len(_TEMPLATE.sub("", value)) < 6:
         return False
     return strong == "strong" or looks_like_key(value)
 

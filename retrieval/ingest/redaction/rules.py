@@ -42,8 +42,13 @@ def _shaped(kind: str, pattern: str, gate: str, check: Check = _always) -> Rule:
     return Rule(kind=kind, pattern=re.compile(pattern), gate=re.compile(gate), check=check)
 
 
+_HALF_PSEUDONYM = re.compile(r"[a-f]\d[0-9a-f]{14}@")
+
+
 def _mail(match: re.Match[str]) -> bool:
-    return not match.group(0).lower().endswith(f"@{MAIL_DOMAIN}")
+    """Not one of ours, and not the rest of `scheme://user:secret:…@host`."""
+    found = match.group(0)
+    return not found.lower().endswith(f"@{MAIL_DOMAIN}") and not _HALF_PSEUDONYM.match(found)
 
 
 # ISO/IEC 7812 ranges of the large networks, with the lengths that they issue.
@@ -141,7 +146,7 @@ def _public(match: re.Match[str]) -> bool:
     if not address.is_global or address.is_multicast:
         return False
     if address.version == 6:
-        return True
+        return address.packed[0] >> 5 == 1  # 2000::/3 is all that is handed out; `1::4` is a slice
     before = _before(match)
     if _VERSION_BEFORE.search(before):
         return False
