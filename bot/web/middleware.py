@@ -16,7 +16,6 @@ from retrieval.errors import RetrievalError
 log = logging.getLogger(__name__)
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 REQUEST_ID = "X-Request-Id"
-REQUEST_KEY = "request_id"
 _SAFE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 _SECURITY = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}
 
@@ -28,7 +27,6 @@ def observed(metrics: Metrics) -> Middleware:
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
         given = request.headers.get(REQUEST_ID, "")
         request_id = given if _SAFE_ID.fullmatch(given) else secrets.token_hex(8)
-        request[REQUEST_KEY] = request_id
         response = await _answer(request, handler, request_id, metrics)
         if not response.prepared:
             response.headers[REQUEST_ID] = request_id
