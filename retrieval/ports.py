@@ -97,6 +97,10 @@ class Repository(Protocol):
         """A file's bytes at a commit; at most 4 MiB."""
         ...
 
+    async def read_many(self, sha: str, paths: Sequence[str]) -> dict[str, bytes]:
+        """Several files at a commit, at once; what is absent or larger than 4 MiB is left out."""
+        ...
+
     async def diff(self, old: str, new: str, paths: Sequence[str] = ()) -> str:
         """Unified diff text with three lines of context."""
         ...

@@ -1,14 +1,15 @@
 """The symbols of one service at the commit that ran, and what they refer to: read once, for ranking and for frames."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 
 from retrieval.code.touched import references
-from retrieval.errors import RepositoryError
 from retrieval.languages import language_of
 from retrieval.model import ServiceInfo, Symbol
 from retrieval.ports import Repository
 
 MAX_FILES = 1_500
+_SLICE = 100  # files held in memory at once
 
 
 async def survey(repo: Repository, sha: str, service: ServiceInfo, near: Sequence[str] = ()) -> tuple[Symbol, ...]:
@@ -21,16 +22,18 @@ async def survey(repo: Repository, sha: str, service: ServiceInfo, near: Sequenc
     first = set(near)
     chosen = sorted(wanted, key=lambda p: (p not in first, p.count("/"), p))[:MAX_FILES]
     found: list[Symbol] = []
-    for path in sorted(chosen):
+    for start in range(0, len(chosen), _SLICE):
+        sources = await repo.read_many(sha, chosen[start : start + _SLICE])
+        found += await asyncio.to_thread(_symbols, sources)
+    return tuple(sorted(found, key=lambda s: (s.path, s.start_line, s.symbol_id)))
+
+
+def _symbols(sources: Mapping[str, bytes]) -> list[Symbol]:
+    found: list[Symbol] = []
+    for path, source in sorted(sources.items()):
         language = language_of(path)
-        if language is None:
-            continue
-        try:
-            source = await repo.read(sha, path)
-        except RepositoryError:
-            continue
-        found += language.symbols(path, source)
-    return tuple(found)
+        found += language.symbols(path, source) if language else []
+    return found
 
 
 def calls_of(symbols: Sequence[Symbol]) -> dict[str, tuple[str, ...]]:
