@@ -1,0 +1,106 @@
+"""kill -9 at any moment: nothing that was acknowledged is lost, nothing is told twice, one bundle per incident."""
+
+import asyncio
+import json
+import os
+import random
+import signal
+import sqlite3
+import sys
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+import aiohttp
+
+from tests.bot.incidents.parts import read
+
+ROOT = Path(__file__).parents[3]
+LIVES = 20
+DELAYS = [round(random.Random(7).uniform(0, 0.7), 3) for _ in range(LIVES)]
+FINISH_S = 60
+
+
+def body(number: int) -> bytes:
+    labels = {"alertname": f"Crash{number}", "service": f"s{number}"}
+    alert = {"status": "firing", "labels": labels, "startsAt": "2026-11-30T22:48:14Z", "fingerprint": f"f{number}"}
+    return json.dumps({"alerts": [alert], "groupKey": f"g{number}"}).encode()
+
+
+class Lives:
+    """The process that forks servers."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    async def begin(self) -> tuple[int, str]:
+        assert self._process.stdin and self._process.stdout
+        self._process.stdin.write(b"\n")
+        await self._process.stdin.drain()
+        pid, address = (await self._process.stdout.readline()).decode().split()
+        return int(pid), address
+
+    async def end(self, pid: int, number: int) -> None:
+        assert self._process.stdout
+        os.kill(pid, number)
+        assert await self._process.stdout.readline() == b"ended\n"
+
+
+async def post(session: aiohttp.ClientSession, address: str, number: int) -> bool:
+    """Whether the delivery was acknowledged before the server died."""
+    with suppress(aiohttp.ClientError):
+        async with session.post(f"{address}/alerts/alertmanager", data=body(number)) as response:
+            return response.status == 202
+    return False
+
+
+def unfinished(data: Path) -> int:
+    database = sqlite3.connect(data / "state.db")
+    try:
+        return int(
+            database.execute(
+                "SELECT (SELECT count(*) FROM deliveries WHERE state = 'received') + (SELECT count(*) FROM incidents"
+                " WHERE status != 'done' OR shown < revision OR delivered < concluded)"
+            ).fetchone()[0]
+        )
+    finally:
+        database.close()
+
+
+async def test_nothing_is_lost_and_nothing_told_twice_over_twenty_deaths(tmp_path: Path) -> None:
+    data, log = tmp_path / "data", tmp_path / "log.jsonl"
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.bot.incidents.crashing_server", str(data), str(log),
+        cwd=ROOT, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    lives, acknowledged = Lives(process), set()
+    async with aiohttp.ClientSession() as session:
+        for number, delay in enumerate(DELAYS):
+            pid, address = await lives.begin()
+            sending = asyncio.create_task(post(session, address, number))
+            await asyncio.sleep(delay)
+            await lives.end(pid, signal.SIGKILL)
+            acknowledged |= {number} if await sending else set()
+        pid, _ = await lives.begin()
+        for _ in range(FINISH_S * 10):
+            if not unfinished(data):
+                break
+            await asyncio.sleep(0.1)
+        await lives.end(pid, signal.SIGTERM)
+    assert process.stdin
+    process.stdin.close()
+    assert await process.wait() == 0
+
+    calls = read(log)
+    posts = Counter((line["part"], line["incident"]) for line in calls if line["call"] == "post")
+    roots = {incident for part, incident in posts if part == "root"}
+    bundles = {incident for part, incident in posts if part == "bundle"}
+    database = sqlite3.connect(data / "state.db")
+    told = dict(database.execute("SELECT fingerprint, incident_id FROM episodes").fetchall())
+    database.close()
+    assert set(posts.values()) == {1}
+    assert roots == bundles == set(told.values())
+    assert {f"f{number}" for number in acknowledged} <= set(told)
+    assert len(acknowledged) >= LIVES // 2
+    last = {line["incident"]: line["status"] for line in calls if line["part"] == "root"}
+    assert set(last.values()) == {"done"}
