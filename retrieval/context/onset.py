@@ -34,7 +34,7 @@ def find_onset(alerts: Sequence[Alert], sources: CaseSources, groups: Sequence[E
     firing = [alert for alert in alerts if alert.status != "resolved"] or list(alerts)
     alert_ns = min(alert.starts_ns for alert in firing)
     alerted = frozenset(alert.service for alert in firing if alert.service)
-    near = alerted | _companions(sources, alerted)
+    near = alerted | _companions(sources, alerted) if alerted & _recorded(sources) else frozenset[str]()
     found = group_errors(sources, lambda service: ()) if groups is None else groups
     log = _error_vote(found, sources, alert_ns, near, of_spans=False)
     trace = _error_vote(found, sources, alert_ns, near, of_spans=True)
@@ -58,6 +58,12 @@ def find_onset(alerts: Sequence[Alert], sources: CaseSources, groups: Sequence[E
         reason=f"nothing moved before the alert started at {date_of(alert_ns)}",
         signals=signals,
     )
+
+
+def _recorded(sources: CaseSources) -> frozenset[str]:
+    """Every service that any record names; an alert may name a job, a host or a team instead."""
+    records = (*sources.spans, *sources.logs, *sources.series)
+    return frozenset(record.service for record in records if record.service)
 
 
 def _companions(sources: CaseSources, alerted: frozenset[str]) -> frozenset[str]:

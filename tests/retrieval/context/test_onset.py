@@ -74,6 +74,11 @@ def test_series_of_other_services_and_resolved_alerts_do_not_vote() -> None:
         find_onset([], sources())
 
 
+def test_an_alert_that_names_no_known_service_lets_all_of_them_vote() -> None:
+    moved = series([1.0] * 20 + [9.0] * 15, service="shop")
+    assert find_onset([alert("node-exporter")], sources(chatter(), moved)).source == "metric"
+
+
 def test_counters_are_read_as_rates() -> None:
     total = [float(10 * n) for n in range(20)] + [190.0 + 200 * n for n in range(1, 12)]
     points = [(at(n), v) for n, v in enumerate(total)]
