@@ -62,8 +62,8 @@ def find_onset(alerts: Sequence[Alert], sources: CaseSources, groups: Sequence[E
 
 def _recorded(sources: CaseSources) -> frozenset[str]:
     """Every service that any record names; an alert may name a job, a host or a team instead."""
-    records = (*sources.spans, *sources.logs, *sources.series)
-    return frozenset(record.service for record in records if record.service)
+    names = {span.service for span in sources.spans} | {log.service for log in sources.logs}
+    return frozenset(names | {one.service for one in sources.series}) - {""}
 
 
 def _companions(sources: CaseSources, alerted: frozenset[str]) -> frozenset[str]:
