@@ -56,6 +56,7 @@ _SYSLOG5424 = re.compile(
     r"(?P<msgid>\S+) (?P<data>-|(?:\[[^\]\n]*\])+) ?(?:\ufeff)?"
 )
 _KLOG_LINE = re.compile(rf"(?P<letter>[IWEF]){KLOG}\s+(?P<pid>\d+) (?P<place>[\w./-]+:\d+)\] ?")
+_RUBY_LINE = re.compile(rf"[DIWEFA], \[{ISO} ?#\d+\]\s+(?P<level>[A-Z]+) -- (?P<app>[^:\n]{{0,80}}): ")
 _EPOCH_LINE = re.compile(r"\[?(?P<epoch>\d{10}(?:\.\d{1,9}|\d{3}|\d{6}|\d{9})?)\]?(?=[\s|,])")
 _CLOCK_LINE = re.compile(rf"\[?{CLOCK}\]?(?=\s)")
 _LOGFMT_PAIR = re.compile(r"(?P<key>[A-Za-z_@][\w.@/-]*)=(?P<value>\"(?:[^\"\\]|\\.)*\"|[^\s\"]*)(?=\s|$)\s*")
@@ -75,6 +76,7 @@ _LEVEL_WORD = re.compile(rf"<?({_LEVEL})\d?>?(?=[\s:\]|-]|$):?", re.IGNORECASE)
 _DOTTED = re.compile(r"[A-Za-z_][\w$]*(?:[.$/][\w$<>-]+)+(?::[\w<>$]+)?(?::\d+)?(?=\s*(?::\s|- |\s|$))")
 _NAMED = re.compile(r"([A-Za-z_][\w.$/-]{0,120})(?::[\w<>]+:\d+)?\s*(?::|\s-|\s\|)\s")
 _FLASK = re.compile(r"in ([\w.]+): ")
+_SPRING = re.compile(r"\d+ ---(?= )")
 _WORD = re.compile(r"[A-Za-z_][\w-]{0,60}(?=\s)")
 _PAIR = re.compile(
     r"(?:(?<=\s)|(?<=\[)|^)([A-Za-z_][\w.-]{0,60})=(\"(?:[^\"\\\n]|\\.){0,2000}\"|'(?:[^'\\\n]|\\.){0,2000}'|[^\s,;\]\)]{1,500})"
@@ -140,11 +142,18 @@ def iso(line: str, reference_ns: int, loggers: Loggers) -> Line | None:
         if inner is not None and inner.time_ns is not None:
             return inner
         rest = rest[cri.end() :]
-    found = _rest(rest, loggers)
+    found = _rest(rest, loggers, severity.of_name(match["lead"]) if match["lead"] else None)
     found.time_ns = of_match(match)
-    if match["lead"] and found.level is None:
-        found.level = severity.of_name(match["lead"])
     return found if found.time_ns is not None else None
+
+
+def ruby(line: str, reference_ns: int, loggers: Loggers) -> Line | None:
+    """Ruby's Logger: `E, [2025-03-11T13:10:08.395123 #4242] ERROR -- shop: no stock`."""
+    match = _RUBY_LINE.match(line)
+    if match is None:
+        return None
+    found = Line(time_ns=of_match(match), level=severity.of_name(match["level"]), logger=match["app"].strip())
+    return _finish(found, line[match.end() :].strip())
 
 
 def asctime(line: str, reference_ns: int, loggers: Loggers) -> Line | None:
@@ -225,7 +234,7 @@ def untimed(line: str, reference_ns: int, loggers: Loggers) -> Line | None:
     return found
 
 
-LAYOUTS: tuple[Parse, ...] = (iso, logfmt, access, syslog, klog, asctime, epoch, clock)
+LAYOUTS: tuple[Parse, ...] = (iso, logfmt, access, syslog, klog, asctime, ruby, epoch, clock)
 
 
 def parse_line(line: str, reference_ns: int, loggers: Loggers, first: Parse | None = None) -> Line | None:
@@ -238,10 +247,10 @@ def parse_line(line: str, reference_ns: int, loggers: Loggers, first: Parse | No
     return None
 
 
-def _rest(text: str, loggers: Loggers) -> Line:
+def _rest(text: str, loggers: Loggers, level: int | None = None) -> Line:
     """What follows the time: level, logger, thread and ids in any order, each with the marks that loggers put round it,
     up to the message."""
-    found = Line()
+    found = Line(level=level)
     at = 0
     for _ in range(8):
         at = _GAP.match(text, at).end()  # type: ignore[union-attr]
@@ -257,6 +266,8 @@ def _step(text: str, at: int, found: Line, loggers: Loggers) -> int:
     if found.level is None and (level := _LEVEL_WORD.match(text, at)):
         found.level = severity.of_name(level[1])
         return level.end()
+    if spring := _SPRING.match(text, at):
+        return spring.end()
     if bracket := _BRACKET.match(text, at):
         return bracket.end() if _bracketed(bracket[1] or bracket[2] or "", found, loggers) else at
     if found.logger or (found.level is None and not _level_follows(text, at)):
@@ -292,15 +303,26 @@ def _bracketed(inner: str, found: Line, loggers: Loggers) -> bool:
         _ids(found, fields)
         found.attributes.update(fields)
         return True
-    bare = inner.replace("-", "")
-    if len(bare) == 32 and identifier(inner) == bare and not found.trace_id:
-        found.trace_id = bare
+    if found.level is None and (module := re.fullmatch(rf"\w+:({_LEVEL})", inner, re.IGNORECASE)):
+        found.level = severity.of_name(module[1])
+        return True
+    ids = [identifier(part.strip()) for part in inner.split(",") if len(part.strip()) in (16, 32, 36)]
+    for name in ids:
+        if len(name) == 32 and not found.trace_id and _is_hex(name):
+            found.trace_id = name
+        elif len(name) == 16 and not found.span_id and _is_hex(name):
+            found.span_id = name
+    if found.trace_id and ids:
         return True
     if not re.fullmatch(r"[\w.$/:#@ ,*+-]*", inner) or len(inner.split()) > 3:
         return False
-    if inner.strip() and not inner.strip().isdigit():
+    if inner.strip() and not inner.strip().isdigit() and inner not in loggers:
         found.attributes.setdefault("thread.name", inner.strip())
     return True
+
+
+def _is_hex(text: str) -> bool:
+    return all(c in "0123456789abcdef" for c in text)
 
 
 def _finish(line: Line, message: str) -> Line:
