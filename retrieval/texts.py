@@ -12,9 +12,7 @@ from retrieval.model.moments import clock_of, date_of
 @lru_cache(maxsize=1)
 def environment() -> Environment:
     """The one strict environment for plain text; nothing is escaped here, because every surface escapes its own way."""
-    made = Environment(
-        loader=PackageLoader("templates", ""), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+    made = Environment(loader=PackageLoader("templates", ""), undefined=StrictUndefined)
     made.filters["clock"] = clock_of
     made.filters["date"] = date_of
     made.filters["short"] = lambda sha: str(sha)[:7]

@@ -10,6 +10,7 @@ A rung needs its artifact:
 """
 
 from retrieval.model import Hypothesis, Proof, Verdict
+from retrieval.model.signatures import same_type
 
 LINKS_FOR_SUPPORT = frozenset({"symptom", "change"})
 
@@ -28,20 +29,25 @@ def decide(best: Hypothesis | None, links: frozenset[str], proof: Proof | None) 
 def reproduces(proof: Proof) -> bool:
     """Whether the failure was seen as in production, and only with the change.
 
-    A test that fails at the last good commit as well tells nothing about the change.
+    A test that fails at the last good commit as well, with the same type of error, tells nothing about the change.
     """
-    deployed, good = proof.at_deployed, proof.at_good
+    deployed = proof.at_deployed
     if deployed is None or deployed.outcome not in ("failed", "error") or not deployed.matches_production:
         return False
-    return not (good is not None and good.outcome in ("failed", "error") and good.matches_production)
+    return not fails_at_both(proof)
 
 
 def fails_at_both(proof: Proof | None) -> bool:
-    """The test fails as in production at both commits: the code between them is acquitted."""
-    return bool(
-        proof
-        and proof.at_deployed
-        and proof.at_good
-        and proof.at_deployed.matches_production
-        and proof.at_good.matches_production
-    )
+    """The test fails at both commits by the same type of error: the code between them is acquitted.
+
+    The message may differ: what it says belongs to the code, and the code is what differs.
+    """
+    if proof is None or proof.at_deployed is None or proof.at_good is None:
+        return False
+    deployed, good = proof.at_deployed, proof.at_good
+    if not deployed.matches_production or good.outcome not in ("failed", "error"):
+        return False
+    if good.matches_production:
+        return True
+    said = (deployed.error_signature, good.error_signature)
+    return said[0] is not None and said[1] is not None and same_type(said[0].type, said[1].type)

@@ -5,7 +5,7 @@ production: commits that merely touch the same file are suspects, not culprits.
 """
 
 from retrieval.judgement import cites
-from retrieval.judgement.draft import Draft
+from retrieval.judgement.draft import Cite, Draft
 from retrieval.judgement.facts import Facts
 from retrieval.judgement.rules import symptom
 from retrieval.judgement.verdict import fails_at_both, reproduces
@@ -77,6 +77,6 @@ def _commit(facts: Facts, proof: Proof | None) -> Commit | None:
     return reaching[0] if len(reaching) == 1 else None
 
 
-def _cite(commit: Commit, facts: Facts, paths: frozenset[str]) -> cites.Cite:
+def _cite(commit: Commit, facts: Facts, paths: frozenset[str]) -> Cite:
     touched = {f.path for f in commit.files}
     return cites.commit(commit, facts.service, paths & touched or frozenset())

@@ -64,7 +64,8 @@ def _tie(key: str, crash: CrashGroup, source: str) -> float:
     if len(leaf) < 4:
         return 0.0
     word = re.compile(rf"(?<![A-Za-z0-9]){re.escape(leaf)}(?![A-Za-z0-9])", re.IGNORECASE)
-    raw = [r.exception.raw for r in (*crash.logs, *crash.spans) if r.exception]
+    exceptions = [r.exception for r in crash.logs] + [s.exception for s in crash.spans]
+    raw = [e.raw for e in exceptions if e]
     if any(word.search(text) for text in [*raw, source]):
         return 1.0
     spoken = re.compile(r"[\s_-]?".join(map(re.escape, re.split(r"[_-]", leaf))), re.IGNORECASE)
