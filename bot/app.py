@@ -25,6 +25,7 @@ from bot.intake.routes import MAX_BODY, Intake, refusal, refuse_stranger
 from bot.intake.sources import registry
 from bot.metrics import Metrics
 from bot.model import Actions, Channel, Ledger
+from bot.redaction import load_redactor
 from bot.settings import Settings
 from bot.terminal import TerminalChannel
 from bot.web.middleware import observed
@@ -66,6 +67,7 @@ class Factories:
     triage: MakeTriage
     side: MakeSide | None = None  # None: Slack when it is configured, else the log
     debounce_s: float = 2.0
+    new_id: Callable[[], str] = new_id
 
 
 @dataclass
@@ -160,7 +162,7 @@ def _running(
 ) -> Callable[[web.Application], AsyncIterator[None]]:
     async def context(app: web.Application) -> AsyncIterator[None]:
         clock, sources = SystemClock(), registry(settings.alerts.mapped)
-        await asyncio.to_thread(settings.data.mkdir, parents=True, exist_ok=True)
+        redactor = await asyncio.to_thread(load_redactor, settings.data)
         database = await Database.open(settings.data / STATE_FILE)
         parts.records = Records(database, settings.data, settings.public_url)
         parts.desk = Desk(parts.records, clock, lambda incident_id: _changed(parts, incident_id))
@@ -169,9 +171,10 @@ def _running(
         presenter = Presenter(parts.records, parts.side.channel, parts.metrics)
         options = Options(
             clock=clock,
-            new_id=new_id,
+            new_id=factories.new_id,
             sources=sources,
             metrics=parts.metrics,
+            redactor=redactor,
             kill_switch=settings.kill_switch,
             debounce_s=factories.debounce_s,
         )

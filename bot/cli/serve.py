@@ -27,10 +27,10 @@ STOP_S = 10.0
 def command(config: Path | None) -> None:
     """Webhooks, Slack, HTTP API and incident pages."""
     settings = load(config, os.environ)
-    from bot.triage import make_triage  # loaded late: --help and a wrong setting need none of it
-
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     with locked(settings.data):
+        from bot.live import make_triage  # loaded late: --help and a wrong setting need none of it
+
         asyncio.run(serve(settings, Factories(triage=make_triage), lambda line: click.echo(line, err=True)))
 
 

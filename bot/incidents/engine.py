@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 from opentelemetry import trace
 
 from bot.incidents.absorb import Intent
@@ -20,8 +21,9 @@ from bot.intake.sources import AlertSource, Unreadable
 from bot.metrics import Metrics
 from bot.model import BundleRef, Rerun
 from retrieval.errors import RetrievalError
+from retrieval.ingest.redaction import redact
 from retrieval.model import Alert, AlertBatch, Case
-from retrieval.ports import Clock
+from retrieval.ports import Clock, Redactor
 
 log = logging.getLogger(__name__)
 Progress = Callable[[str, str], Awaitable[None]]
@@ -52,6 +54,7 @@ class Options(Struct, frozen=True, kw_only=True):
     new_id: Callable[[], str]
     sources: Mapping[str, AlertSource]
     metrics: Metrics
+    redactor: Redactor
     kill_switch: bool = False
     debounce_s: float = 2.0
     triage_limit_s: float = 900.0
@@ -130,7 +133,7 @@ class Engine:
             return
         batch = await asyncio.to_thread(self._read, delivery)
         if batch.truncated and self._completer:
-            batch = await self._completer.complete(batch)
+            batch = await self._complete(self._completer, batch)
         try:
             await self._absorb(delivery, batch)
         except (ValueError, TypeError, LookupError, ArithmeticError):
@@ -139,15 +142,27 @@ class Engine:
             self._options.metrics.add("receipts_internal_errors_total", {"where": "absorb"})
             await self._records.bury(delivery.id, "internal error")
 
+    async def _complete(self, completer: Completer, batch: AlertBatch) -> AlertBatch:
+        whole = await completer.complete(batch)
+        alerts = await asyncio.to_thread(lambda: [redact(alert, self._options.redactor) for alert in whole.alerts])
+        return replace(whole, alerts=tuple(alerts))
+
     def _read(self, delivery: Delivery) -> AlertBatch:
+        """What was sent, without secrets and personal data: they are shown to nobody and stay in the delivery only."""
         source = self._options.sources.get(delivery.source)
         try:
             if source is None:
                 raise Unreadable("this alert source is not configured any more")
-            return source.parse(delivery.body, delivery.headers)
+            batch = source.parse(delivery.body, delivery.headers)
         except Unreadable as error:
             text = delivery.body.decode("utf-8", "backslashreplace")
-            return AlertBatch(source=delivery.source, rejected=((text, error.reason),))
+            batch = AlertBatch(source=delivery.source, rejected=((text, error.reason),))
+        redactor = self._options.redactor
+        return replace(
+            batch,
+            alerts=tuple(redact(alert, redactor) for alert in batch.alerts),
+            rejected=tuple((redactor.text(raw), reason) for raw, reason in batch.rejected),
+        )
 
     async def _absorb(self, delivery: Delivery, batch: AlertBatch) -> None:
         options = self._options

@@ -18,6 +18,7 @@ from bot.intake.sources import registry
 from bot.metrics import Metrics
 from bot.model import BundleRef, IncidentView, Rerun, UnknownIncident
 from retrieval.errors import BadInput, StoreUnavailable
+from retrieval.ingest.redaction import throwaway_redactor
 from retrieval.model import Alert, AlertBatch, Case, Hypothesis, Verdict
 from tests.bot.incidents.world import World, world
 
@@ -98,8 +99,13 @@ class Running:
         clock = WallClock()
         presenter = Presenter(self.records, self.channel, self.metrics)
         made = Options(
-            clock=clock, new_id=here.new_id, sources=registry(), metrics=self.metrics, debounce_s=0.05
-        )  # fmt: skip
+            clock=clock,
+            new_id=here.new_id,
+            sources=registry(),
+            metrics=self.metrics,
+            redactor=throwaway_redactor(),
+            debounce_s=0.05,
+        )
         self.engine = Engine(self.records, triage, presenter, replace(made, **options))
         self.desk = Desk(self.records, clock, self.engine.changed)
 
@@ -289,6 +295,16 @@ async def test_a_delivery_that_hits_a_mistake_of_ours_is_buried_and_the_next_goe
 
 
 FIELDS = {"source": "wrong", "fingerprint": "f", "name": "n", "status": "firing"}
+
+
+async def test_a_secret_in_an_alert_is_told_to_nobody(tmp_path: Path) -> None:
+    secret = "xoxb-123456789012-123456789012-AbCdEfGhIjKlMnOpQrStUvWx"
+    body = {"status": "firing", "labels": {"alertname": "A"}, "annotations": {"summary": f"token {secret} is refused"}}
+    async with running(tmp_path, Scripted()) as it:
+        await it.post("", body=json.dumps({"alerts": [body, {"odd": secret}]}).encode())
+        await it.channel.until(lambda told: len({view.incident_id for view in told.views}) == 2)
+
+    assert "xoxb-1234" not in repr(it.channel.views)
 
 
 async def test_a_stop_gives_the_running_triage_back_uncounted(tmp_path: Path) -> None:
