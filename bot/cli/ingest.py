@@ -1,0 +1,92 @@
+"""`receipts ingest KIND PATH...`: put telemetry, changes, repositories or a case folder into the server's store."""
+
+import asyncio
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+from msgspec import structs
+
+from bot.live import REPOS, STORE, embedder_of, remember_services
+from bot.material import open_repositories
+from bot.redaction import load_redactor
+from bot.settings import Settings, load
+from retrieval.code.clone import mirror
+from retrieval.errors import BadInput
+from retrieval.index import open_index
+from retrieval.ingest.case_folder import read_files, read_sources
+from retrieval.kinds.storing import Keeping, Stored, store_sources
+from retrieval.model import CaseSources, ServiceInfo
+from retrieval.ports import Redactor
+
+KINDS = ("traces", "logs", "metrics", "repo", "deploys", "flags", "config", "contracts", "junit", "postmortems", "case")
+
+
+@click.command()
+@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="settings as YAML")
+@click.option("--name", default="", help="repo: its name, when it is not the folder's")
+def command(kind: str, paths: tuple[Path, ...], config: Path | None, name: str) -> None:
+    """Put into the store what KIND says. The server must be stopped: the store has one writer."""
+    settings = load(config, os.environ)
+    stored, sources = asyncio.run(ingest(settings, kind, paths, name))
+    for problem in sources.problems:
+        click.echo(f"{problem.source}: {problem.reason}", err=True)
+    for skipped in stored.skipped:
+        click.echo(f"{skipped.subject}: left out ({skipped.reason})", err=True)
+    for found, count in sorted(stored.counts.items()):
+        if count:
+            click.echo(f"{count} {found} documents")
+
+
+async def ingest(settings: Settings, kind: str, paths: Sequence[Path], name: str = "") -> tuple[Stored, CaseSources]:
+    """What was stored and what was read.
+
+    Raises: BadInput, StoreLocked (the server is running), StoreError, RepositoryError.
+    """
+    redactor = load_redactor(settings.data)
+    index = await open_index(settings.data / STORE, embedder=await embedder_of(settings), redactor=redactor)
+    try:
+        with tempfile.TemporaryDirectory(prefix="receipts-ingest-") as scratch:
+            sources = await _read(settings.data, kind, paths, name, redactor, Path(scratch))
+            repositories, problems = await open_repositories(sources.repos)
+            sources = structs.replace(sources, problems=(*sources.problems, *problems))
+            stored = await store_sources(index, sources, repositories, Keeping(redactor=redactor))
+    finally:
+        await index.close()
+    if sources.services and kind in ("case", "repo"):
+        await asyncio.to_thread(remember_services, settings.data, sources.services)
+    return stored, sources
+
+
+async def _read(
+    data: Path, kind: str, paths: Sequence[Path], name: str, redactor: Redactor, scratch: Path
+) -> CaseSources:
+    if kind == "repo":
+        return await _repositories(data, {name or _name(path): path for path in paths})
+    if kind != "case":
+        return await read_files(kind, paths, redactor=redactor)
+    if len(paths) != 1:
+        raise BadInput("ingest case takes one folder at a time", remedy="call it once for each")
+    sources = await read_sources(paths[0], redactor=redactor, scratch=scratch)
+    kept = await _repositories(data, sources.repos)
+    return structs.replace(sources, repos=kept.repos)
+
+
+async def _repositories(data: Path, found: Mapping[str, Path]) -> CaseSources:
+    """Mirrors in the data folder, and a service of each repository's name."""
+    repos = {}
+    for name, path in sorted(found.items()):
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
+            raise BadInput(f"repository name {name[:40]!r}", remedy="letters, digits, dots, - and _ only; use --name")
+        repos[name] = await mirror(str(path), data / REPOS / name)
+    services = {name: ServiceInfo(name=name, repo=name, declared=False) for name in repos}
+    return CaseSources(repos=repos, services=services)
+
+
+def _name(path: Path) -> str:
+    return path.resolve().name.removesuffix(".git").removesuffix(".bundle")

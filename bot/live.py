@@ -1,0 +1,134 @@
+"""The server's triage: material from its store, repositories from its settings, proofs in its sandbox.
+
+data/store     documents        data/repos/NAME   clones that `receipts ingest` made
+data/services.json              services that `receipts ingest` learnt; the settings come before them
+data/bundles   what was packed
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from bot.app import SystemClock
+from bot.incidents.engine import Triage
+from bot.investigation import Investigator, Setting
+from bot.material import from_store, open_repositories
+from bot.redaction import load_redactor
+from bot.settings import Service, Settings
+from bot.triage import Windows
+from bot.workshop import make_workshop, prover_of
+from retrieval.code.clone import is_url, mirror
+from retrieval.embedding import open_embedder
+from retrieval.errors import EmbeddingUnavailable, RetrievalError
+from retrieval.index import open_index
+from retrieval.model import ServiceInfo
+from retrieval.ports import Embedder, Repository
+
+log = logging.getLogger(__name__)
+STORE, REPOS, SERVICES, BUNDLES = "store", "repos", "services.json", "bundles"
+
+
+async def make_triage(settings: Settings) -> Triage:
+    """Opens the store, once; the embedding model warms up behind.
+
+    Raises: StoreLocked (another process holds the store), StoreError, BadInput.
+    """
+    redactor = await asyncio.to_thread(load_redactor, settings.data)
+    embedder = await embedder_of(settings)
+    index = await open_index(settings.data / STORE, embedder=embedder, redactor=redactor)
+    prover = None
+    if settings.sandbox.enabled and settings.phase >= 2:
+        prover = prover_of(make_workshop(os.environ, redactor, user=settings.sandbox.user))
+    windows = Windows(settings.window.before, settings.window.after, settings.window.diffs)
+    services = {**known_services(settings.data), **declared_services(settings.services)}
+
+    async def repositories() -> dict[str, Repository]:
+        opened, problems = await open_repositories(await repository_paths(settings))
+        for problem in problems:
+            log.warning("repository %s cannot be used: %s", problem.source.file, problem.reason)
+        return opened
+
+    load = from_store(index, services=services, repositories=repositories, windows=windows)
+    bundles = settings.data / BUNDLES
+    return Investigator(load, Setting(clock=SystemClock(), bundles=bundles, prover=prover, windows=windows))
+
+
+async def embedder_of(settings: Settings) -> Embedder | None:
+    """The configured model, loading in the background; None, said once, where there is none."""
+    if not settings.embedding.model:
+        return None
+    try:
+        embedder = await open_embedder(settings.embedding.model)
+    except EmbeddingUnavailable as error:
+        log.info("no dense vectors: %s", error.reason.value)
+        return None
+    task = asyncio.get_running_loop().create_task(embedder.warm())
+    task.add_done_callback(_warmed)
+    return embedder
+
+
+def _warmed(task: "asyncio.Task[None]") -> None:
+    if not task.cancelled() and isinstance(task.exception(), EmbeddingUnavailable):
+        log.warning("the embedding model cannot be loaded; search goes on without vectors")
+
+
+def declared_services(services: Mapping[str, Service]) -> dict[str, ServiceInfo]:
+    """The settings' services. A repository goes by the name of the first service that uses it."""
+    names = repository_names(services)
+    return {
+        name: ServiceInfo(
+            name=name,
+            repo=names.get(service.repo, ""),
+            path_prefix=service.path_prefix,
+            language=service.language,
+            owners=tuple(service.owners),
+            environment=service.environment,
+        )
+        for name, service in services.items()
+    }
+
+
+def repository_names(services: Mapping[str, Service]) -> dict[str, str]:
+    """Path or URL as configured -> name."""
+    names: dict[str, str] = {}
+    for name, service in sorted(services.items()):
+        if service.repo:
+            names.setdefault(service.repo, name)
+    return names
+
+
+async def repository_paths(settings: Settings) -> dict[str, Path]:
+    """Where each repository lies: clones that `receipts ingest` made, over them the settings' paths, and mirrors of the
+    settings' URLs. A URL that cannot be reached leaves its last mirror, or none."""
+    folder = settings.data / REPOS
+    listed = await asyncio.to_thread(lambda: sorted(folder.iterdir()) if folder.is_dir() else [])
+    found = {path.name: path for path in listed if not path.name.startswith(".")}
+    for source, name in sorted(repository_names(settings.services).items()):
+        if not is_url(source):
+            found[name] = Path(source)
+            continue
+        try:
+            found[name] = await mirror(source, folder / name)
+        except RetrievalError as error:
+            log.warning("services.%s.repo cannot be fetched: %s", name, error.reason.value)
+    return found
+
+
+def known_services(data: Path) -> dict[str, ServiceInfo]:
+    """What `receipts ingest` learnt; nothing when it never ran or its file is broken."""
+    try:
+        return msgspec.json.decode((data / SERVICES).read_bytes(), type=dict[str, ServiceInfo])
+    except (OSError, msgspec.DecodeError):
+        return {}
+
+
+def remember_services(data: Path, services: Mapping[str, ServiceInfo]) -> None:
+    """Add to what is known, atomically."""
+    merged = {**known_services(data), **services}
+    partial = data / f".{SERVICES}.{os.getpid()}"
+    partial.write_bytes(msgspec.json.format(msgspec.json.encode(merged, order="sorted")))
+    os.replace(partial, data / SERVICES)
