@@ -23,7 +23,15 @@ _VISIT_EVERY_S = 11.0
 _BOT_EVERY = 7 * MINUTE
 _PRODUCTS = ("mug", "tote", "atlas", "blanket", "pencils", "herbarium")
 # Code -> weight. The November campaigns were in that morning's newsletter.
-_COUPONS = {"NOVEMBER12": 10, "FRIENDS500": 4, "WELCOME10": 4, "READER5": 3, "CREW25": 1, "SUMMER15": 1, "NOVEMBER21": 1}
+_COUPONS = {
+    "NOVEMBER12": 10,
+    "FRIENDS500": 4,
+    "WELCOME10": 4,
+    "READER5": 3,
+    "CREW25": 1,
+    "SUMMER15": 1,
+    "NOVEMBER21": 1,
+}
 _COUNTRIES = {"DE": 5, "AT": 2, "FR": 3, "ES": 2}
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bot.demo.record.plan import CANARY_DEPLOY, STARTS, STOREFRONT_DEPLOY, SECOND, visits
+from bot.demo.record.plan import CANARY_DEPLOY, SECOND, STARTS, STOREFRONT_DEPLOY, visits
 from bot.demo.record.services import Fleet, Ground, Instance, rates_feed
 from bot.demo.record.stretch import Timeline, moved, per_minute
 from bot.demo.record.traffic import Sent, drive
@@ -58,9 +58,7 @@ async def record(places: Places, environ: Mapping[str, str]) -> None:
     checkouts = await _checkouts(repository, places.work)
     telemetry = places.work / "telemetry"
     telemetry.mkdir()
-    ground = Ground(
-        site=prepared.site, telemetry=telemetry, endpoints=places.work / "endpoints.json", region=REGION
-    )
+    ground = Ground(site=prepared.site, telemetry=telemetry, endpoints=places.work / "endpoints.json", region=REGION)
     anchors, sent = await _incident(ground, checkouts)
     lines = await asyncio.to_thread(_read, telemetry, _renaming(checkouts, prepared.site))
     await asyncio.to_thread(_write, places.case, lines, _timeline(lines, anchors, sent))
@@ -141,7 +139,8 @@ def _timeline(lines: Sequence[Mapping[str, Any]], anchors: Sequence[tuple[int, i
     pairs = sorted([*anchors, *((one.really_ns, one.at_ns) for one in sent)])
     growing = [pair for n, pair in enumerate(pairs) if n == 0 or pair[1] >= max(p for _, p in pairs[:n])]
     return Timeline(
-        anchors=tuple(growing), traces={trace: planned[trace] - start for trace, start in began.items() if trace in planned}
+        anchors=tuple(growing),
+        traces={trace: planned[trace] - start for trace, start in began.items() if trace in planned},
     )
 
 

@@ -64,9 +64,7 @@ def _moved(record: Mapping[str, Any], times: Sequence[str], timeline: Timeline) 
     return fresh
 
 
-def _request(
-    resource: dict[str, Any], found: list[tuple[int, str, dict[str, Any], dict[str, Any]]]
-) -> dict[str, Any]:
+def _request(resource: dict[str, Any], found: list[tuple[int, str, dict[str, Any], dict[str, Any]]]) -> dict[str, Any]:
     """One export request; the records of one scope together, in the order of their times."""
     found = sorted(found, key=lambda one: (one[0], one[3].get("spanId", "")))
     kind = found[0][1]
