@@ -16,6 +16,7 @@ from bundles.harness.python.wiring import wiring_of
 
 MAX_ALTERNATIVES = 6
 BUILT = 3  # rank of the service's own objects: no data, so nothing to get wrong
+ASSEMBLED = 6  # rank of a mapping or object that was put together from single values
 _REQUESTS = {
     "request",
     "req",
@@ -133,7 +134,7 @@ class Builder:
                 used = [(name, p) for name, p in parts if p]
                 inner = ", ".join(f"{name}={p.value.code}" for name, p in used)
                 imports = ("from types import SimpleNamespace", *(i for _, p in used for i in p.value.imports))
-                return Argument(Value(f"SimpleNamespace({inner})", imports), 5, _cited(p for _, p in used))
+                return Argument(Value(f"SimpleNamespace({inner})", imports), ASSEMBLED, _cited(p for _, p in used))
         return None
 
     def _assembled_mapping(self, param: Param, shape: Shape) -> Argument | None:
@@ -148,7 +149,7 @@ class Builder:
             return None
         inner = ", ".join(f"{key!r}: {p.value.code}" for key, p in parts.items())
         imports = tuple(i for p in parts.values() for i in p.value.imports)
-        return Argument(Value(f"{{{inner}}}", imports), 5, _cited(parts.values()))
+        return Argument(Value(f"{{{inner}}}", imports), ASSEMBLED, _cited(parts.values()))
 
     def _part(self, owner: str, name: str) -> Argument | None:
         for wanted in (f"{owner}.{name}", name):
