@@ -42,17 +42,18 @@ def scores(view: View, mask: Mask, hashes: Sequence[int]) -> NDArray[np.float64]
     if not view.documents or not view.lengths:
         return total
     average = view.lengths / view.documents
-    norms = view.columns["norm"]
+    intact = view.documents == view.size  # nothing deleted: every entry counts
+    lengths = K1 * (1 - B + B * view.columns["norm"][: view.size] / average)
     for term in hashes:
         found = [segment.entries(term) for segment in view.segments]
-        frequency = sum(int(view.live[slots].sum()) for slots, _ in found)
+        frequency = sum(len(slots) if intact else int(view.live[slots].sum()) for slots, _ in found)
         if not frequency:
             continue
         idf = math.log(1 + (view.documents - frequency + 0.5) / (frequency + 0.5))
         for slots, counts in found:
-            seen = mask[slots]
+            seen = np.flatnonzero(mask[slots])
             slots, tf = slots[seen], counts[seen].astype(np.float64)
-            total[slots] += idf * tf / (tf + K1 * (1 - B + B * norms[slots] / average))
+            total[slots] += idf * tf / (tf + lengths[slots])
     return total
 
 

@@ -65,7 +65,6 @@ class Database:
         connection.execute("PRAGMA busy_timeout=30000")
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute(f"PRAGMA synchronous={'NORMAL' if durable else 'OFF'}")
-        connection.execute("PRAGMA mmap_size=268435456")
         return connection
 
     def _check_schema(self) -> None:

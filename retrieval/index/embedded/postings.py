@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 U8 = NDArray[np.uint8]
 U32 = NDArray[np.uint32]
 U64 = NDArray[np.uint64]
+Slots = NDArray[np.intp]
 
 MAX_SEGMENT = 131_072  # documents; bounds how long a merge keeps the writer busy (about a second)
 _MAX_COUNT = 255  # a term's count in a document; BM25 with k1 1.2 has long saturated there
@@ -50,11 +51,11 @@ class Segment:
 
     hashes: U64
     starts: U32
-    slots: U32
+    slots: Slots
     counts: U8
     documents: int
 
-    def entries(self, term: int) -> tuple[U32, U8]:
+    def entries(self, term: int) -> tuple[Slots, U8]:
         """The slots and counts of one term."""
         wanted = np.uint64(term)
         at = int(np.searchsorted(self.hashes, wanted))
@@ -69,7 +70,7 @@ def build(packed: Sequence[bytes], first_slot: int) -> Segment:
     sizes = np.array([len(p) // _ENTRY for p in packed], dtype=np.int64)
     hashes = np.frombuffer(b"".join(p[: len(p) // _ENTRY * 8] for p in packed), dtype="<u8")
     counts = np.frombuffer(b"".join(p[len(p) // _ENTRY * 8 :] for p in packed), dtype=np.uint8)
-    slots = np.repeat(np.arange(first_slot, first_slot + len(packed), dtype=np.uint32), sizes)
+    slots = np.repeat(np.arange(first_slot, first_slot + len(packed), dtype=np.intp), sizes)
     return _sorted(hashes, slots, counts, len(packed))
 
 
@@ -94,7 +95,7 @@ def _merged(left: Segment, right: Segment) -> Segment:
     return _sorted(hashes, slots, counts, left.documents + right.documents)
 
 
-def _sorted(hashes: U64, slots: U32, counts: U8, documents: int) -> Segment:
+def _sorted(hashes: U64, slots: Slots, counts: U8, documents: int) -> Segment:
     order = np.argsort(hashes, kind="stable")
     hashes = hashes[order]
     first = (

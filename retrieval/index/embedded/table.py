@@ -6,7 +6,7 @@ one state whatever is written meanwhile.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,7 @@ _COLUMNS: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One document's columns. `acl` is its sorted tag set; `vector` is -1 where it has none."""
 
     rid: int
@@ -63,15 +62,16 @@ class Table:
         """Add documents in new slots; nothing refers to them before a new view does."""
         self._reserve(self.size + len(rows))
         low, high = self.size, self.size + len(rows)
+        held = dict(zip(Row._fields, zip(*rows, strict=True), strict=True))
         for name in _CODED:
             codes = self.codes[name]
-            self.columns[name][low:high] = [codes.setdefault(getattr(r, name), len(codes)) for r in rows]
-        self.columns["acl"][low:high] = [self.tag_sets.setdefault(r.acl, len(self.tag_sets)) for r in rows]
+            self.columns[name][low:high] = [codes.setdefault(value, len(codes)) for value in held[name]]
+        self.columns["acl"][low:high] = [self.tag_sets.setdefault(tags, len(self.tag_sets)) for tags in held["acl"]]
         for name in ("rid", "time", "expires", "length", "items", "vector"):
-            self.columns[name][low:high] = [getattr(r, name) for r in rows]
+            self.columns[name][low:high] = held[name]
         self.columns["norm"][low:high] = list(norms)
-        self.ids.extend(r.id for r in rows)
-        self.slot_of.update((r.rid, slot) for slot, r in enumerate(rows, low))
+        self.ids.extend(held["id"])
+        self.slot_of.update(zip(held["rid"], range(low, high), strict=True))
         self.size = high
 
     def _reserve(self, wanted: int) -> None:
