@@ -42,11 +42,13 @@ class Raised(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """One test of a run; `outcome` is passed|failed|error|skipped."""
+    """One test of a run; `outcome` is passed|failed|error|skipped. `answers`: what the functions returned that it
+    called, as (name, repr), where that was asked for."""
 
     id: str
     outcome: str
     raised: tuple[Raised, ...] = ()
+    answers: tuple[tuple[str, str], ...] = ()
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -90,7 +92,8 @@ def _outcome(row: Mapping[str, Any]) -> Outcome:
         )
         for error in row["exceptions"]
     ]
-    return Outcome(id=str(row["id"]), outcome=str(row["outcome"]), raised=tuple(raised))
+    answers = tuple((str(name), str(value)) for name, value in row.get("answers", []))
+    return Outcome(id=str(row["id"]), outcome=str(row["outcome"]), raised=tuple(raised), answers=answers)
 
 
 def judge(
@@ -178,6 +181,14 @@ def crash_line(result: RunResult, production: Production, overlay: Collection[st
         if own and _matches(raised, production, overlay):
             return own[-1][0], own[-1][2]
     return None
+
+
+def answers_of(result: RunResult) -> tuple[tuple[str, str], ...] | None:
+    """What the calls of a test that passed gave back; None where it did not pass or nothing was recorded."""
+    report = read_report(result.files)
+    if report is None or report.broken or any(test.outcome != "passed" for test in report.tests):
+        return None
+    return tuple(answer for test in report.tests for answer in test.answers) or None
 
 
 def tidy(output: str, places: Sequence[tuple[str, str]] = ()) -> str:

@@ -38,7 +38,7 @@ class Workshop(Struct, frozen=True, kw_only=True):
     environments: Environments
     harnesses: Mapping[str, Harness]
     redactor: Redactor | None = None
-    runs: int = 40
+    runs: int = 80
     seconds: float = 120.0
 
 
@@ -234,8 +234,9 @@ class _Attempt:
             pair = candidates[start : start + 2]
             await self._progress("prove", f"running test {start + 1} of {len(candidates)}")
             seen = await asyncio.gather(*(self._runs.observe(self._test(c), deployed) for c in pair))
-            attempts += [attempt for attempt, _ in seen]
-            for candidate, (attempt, crash_at) in zip(pair, seen, strict=True):
+            attempts += [observed.attempt for observed in seen]
+            for candidate, observed in zip(pair, seen, strict=True):
+                attempt, crash_at = observed.attempt, observed.crash_at
                 if not attempt.matches_production:
                     continue
                 at_good = await self._runs.attempt(self._test(candidate), good) if good else None
@@ -265,10 +266,15 @@ class _Attempt:
         proof = replace(proof, bisect=search)
         await self._progress("prove", "looking for a patch")
         culprit = next((c for c in commits if c.sha == search.culprit), None)
-        site = Site(commit=deployed, error=found.at_deployed.error_signature, crash_at=found.crash_at, culprit=culprit)
+        site = Site(
+            commit=deployed,
+            good=good,
+            error=found.at_deployed.error_signature,
+            crash_at=found.crash_at,
+            culprit=culprit,
+        )
         tried = await find_patches(self._runs, self._test(candidate), site)
-        best = next((patch for patch in tried if patch.outcome == "passed" and _harmless(patch.regression)), None)
-        return replace(proof, patch=best, patches_tried=tuple(tried))
+        return replace(proof, patch=tried.best, patches_tried=tried.patches)
 
     async def _bisect(self, found: _Found, deployed: str, good: str) -> tuple[Bisect, list[Commit]]:
         try:
@@ -292,10 +298,6 @@ def _telling(attempts: Sequence[Attempt]) -> Attempt:
     """The attempt to show where none matched: one that failed tells more than one that passed, that more than none."""
     order = {"failed": 0, "passed": 1, "timeout": 2, "error": 3}
     return min(attempts, key=lambda attempt: order.get(attempt.outcome, 4))
-
-
-def _harmless(regression: Mapping[str, object]) -> bool:
-    return regression.get("new_failures") in (None, 0)
 
 
 async def rerun(
@@ -323,7 +325,7 @@ async def rerun(
                 budget=Budget(),
                 redactor=workshop.redactor,
             )
-            return await runs.attempt(test, await repository.resolve(commit), changes)
+            return (await runs.observe(test, await repository.resolve(commit), changes)).attempt
     except RepositoryError as error:
         return Attempt(commit=commit, outcome="not_run", reason=f"the commit cannot be read ({error.reason.value})")
     except (ToolMissing, OSError):

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from bundles.environment import Environment, Environments
-from bundles.judge import Production, Report, crash_line, judge, read_report, tidy
+from bundles.judge import Production, Report, answers_of, crash_line, judge, read_report, tidy
 from bundles.sandbox import SITE, Limits, RunResult, Sandbox, open_up
 from retrieval.errors import RepositoryError
 from retrieval.model import Attempt, ServiceInfo
@@ -57,6 +57,15 @@ class OwnTests(Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class Observation(Struct, frozen=True, kw_only=True):
+    """One run: the attempt; where a matching failure was raised (path and line of the application); what the calls of a
+    passing test gave back."""
+
+    attempt: Attempt
+    crash_at: tuple[str, int] | None = None
+    answers: tuple[tuple[str, str], ...] | None = None
+
+
 class Runs:
     """Every run of one service's code. At most `parallel` at once; a tree is checked out once per commit."""
 
@@ -100,17 +109,18 @@ class Runs:
         overrides = {path: text for path, text in (changes or {}).items() if text is not None}
         return await self._environments.prepare(self.repository, commit, self.service, overrides)
 
-    async def attempt(self, test: Test, commit: str, changes: Changes | None = None) -> Attempt:
-        """Run the generated test at a commit, with a patch's changes where given. Does not raise."""
-        return (await self.observe(test, commit, changes))[0]
+    async def attempt(self, test: Test, commit: str) -> Attempt:
+        """Run the generated test at a commit. Does not raise."""
+        return (await self.observe(test, commit)).attempt
 
     async def observe(
-        self, test: Test, commit: str, changes: Changes | None = None
-    ) -> tuple[Attempt, tuple[str, int] | None]:
-        """The attempt, and path and line of the application at which a matching failure was raised."""
-        result = await self._run(test.command, commit, {**(changes or {}), **test.files})
+        self, test: Test, commit: str, changes: Changes | None = None, *, answers: bool = False
+    ) -> "Observation":
+        """Run it, with a patch's changes where given, and look closer. Does not raise."""
+        wanted = {"RECEIPTS_ANSWERS": "1"} if answers else {}
+        result = await self._run(test.command, commit, {**(changes or {}), **test.files}, environment=wanted)
         if isinstance(result, str):
-            return Attempt(commit=commit, outcome="not_run", reason=result), None
+            return Observation(attempt=Attempt(commit=commit, outcome="not_run", reason=result))
         attempt = judge(
             result,
             commit=commit,
@@ -118,11 +128,12 @@ class Runs:
             overlay=test.files,
             log=await self._log(result),
         )
-        return attempt, crash_line(result, test.production, test.files)
+        crash_at = crash_line(result, test.production, test.files)
+        return Observation(attempt=attempt, crash_at=crash_at, answers=answers_of(result) if answers else None)
 
     async def own_tests(self, commit: str, changes: Changes | None = None) -> OwnTests:
         """Run the repository's own tests. Does not raise."""
-        result = await self._run(self.own_command, commit, changes or {}, Limits(wall_s=90, cpu_s=90))
+        result = await self._run(self.own_command, commit, changes or {}, limits=Limits(wall_s=90, cpu_s=90))
         if isinstance(result, str):
             return OwnTests(outcome="not_run", reason=result)
         return summarise(result)
@@ -133,7 +144,13 @@ class Runs:
         return (*OWN_TESTS, prefix) if prefix else OWN_TESTS
 
     async def _run(
-        self, command: Sequence[str], commit: str, changes: Changes, limits: Limits | None = None
+        self,
+        command: Sequence[str],
+        commit: str,
+        changes: Changes,
+        *,
+        environment: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
     ) -> RunResult | str:
         """The result, or why nothing was run."""
         async with self._slots:
@@ -141,14 +158,14 @@ class Runs:
                 return "the budget of runs for this incident is used up"
             self._budget.runs -= 1
             try:
-                environment = await self.environment(commit, changes)
-                if environment.site is None:
-                    return f"its dependencies could not be prepared: {environment.reason}"
+                prepared = await self.environment(commit, changes)
+                if prepared.site is None:
+                    return f"its dependencies could not be prepared: {prepared.reason}"
                 tree = await self.tree(commit)
                 if changes:
                     self._laid += 1
                     tree = await asyncio.to_thread(lay_over, tree, changes, self._folder / f"laid-{self._laid}")
-                result = await self._execute(command, tree, environment.site, limits)
+                result = await self._execute(command, tree, prepared.site, environment or {}, limits)
                 if changes:
                     await asyncio.to_thread(shutil.rmtree, tree, True)
             except RepositoryError as error:
@@ -158,14 +175,16 @@ class Runs:
             self._budget.spend(result.seconds)
             return result
 
-    async def _execute(self, command: Sequence[str], tree: Path, site: Path, limits: Limits | None = None) -> RunResult:
+    async def _execute(
+        self, command: Sequence[str], tree: Path, site: Path, environment: Mapping[str, str], limits: Limits | None
+    ) -> RunResult:
         if self._plugin is None:
             self._plugin = asyncio.create_task(asyncio.to_thread(_lay_out_plugin, self._folder / "plugin"))
         return await self._sandbox.run(
             command,
             tree=tree,
             mounts={SITE: site, PLUGINS: await asyncio.shield(self._plugin)},
-            environment={"PYTEST_PLUGINS": PLUGIN},
+            environment={"PYTEST_PLUGINS": PLUGIN, **environment},
             limits=limits,
             python_path=[PLUGINS],
         )

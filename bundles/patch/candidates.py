@@ -1,8 +1,8 @@
 """Which patches are worth a run, best first. Pure.
 
-First what the convicted commit did, taken back in parts: hunk by hunk (the file of the crash first, then near it), file
-by file, then all of it, at last with its tests. A part of a known-good state is a better answer than a guard, which
-only silences; guards at the place of the crash come after.
+First what the convicted commit did, taken back in parts: hunk by hunk (the file of the crash first, then near it),
+function by function as before it, file by file, then all of it, at last with its tests. A part of a known-good state is
+a better answer than a repair at the place of the crash, which may only silence; those come after.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,20 +13,25 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from msgspec import Struct
 
 from bundles.patch.guard import guards
+from bundles.patch.parsing import parse_python
+from bundles.patch.restore import restore_functions, touched_functions
 from bundles.patch.reverse import reverse_hunks
 from retrieval.model import Commit, ErrorSignature, FileChange
 
-MOST = 16
+MOST = 28
 _HUNKS = 6
+_FUNCTIONS = 4
 _NOT_CODE = (".md", ".rst", ".txt", ".adoc", ".lock")
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
-    """`changes`: path -> text after, None: removed."""
+    """`changes`: path -> text after, None: removed. `only_if_same`: it is right only if the recorded input is then
+    answered as at the last good commit."""
 
     changes: dict[str, str | None]
-    strategy: str  # revert_hunk | revert_file | revert_commit | guard
+    strategy: str  # revert_hunk | restore_function | revert_file | revert_commit | guard
     rationale: str
+    only_if_same: bool = False
 
 
 class Versions(Struct, frozen=True, kw_only=True):
@@ -46,12 +51,12 @@ def candidates(
     error: ErrorSignature | None,
     crash_source: bytes = b"",
 ) -> list[Candidate]:
-    """At most `MOST`, without two that change the same."""
+    """At most `MOST`, without two that change the same, all of them programs."""
     found = list(_reverts(culprit, versions, crash_at)) if culprit else []
     if crash_at and error:
-        found += _guards(crash_at, error, crash_source)
+        found += _guards(crash_at, error, crash_source, culprit)
     unique: dict[tuple[tuple[str, str | None], ...], Candidate] = {}
-    for candidate in found:
+    for candidate in filter(_compiles, found):
         unique.setdefault(tuple(sorted(candidate.changes.items(), key=lambda item: item[0])), candidate)
     return list(unique.values())[:MOST]
 
@@ -76,6 +81,7 @@ def _reverts(culprit: Commit, versions: Versions, crash_at: tuple[str, int] | No
         text = _without(change, versions, [at])
         if text is not None:
             yield _revert("revert_hunk", culprit, {change.path: text}, "one hunk")
+    yield from _restores(culprit, code, versions)
     whole = {change.path: _whole(change, versions) for change in code}
     for change in code:
         if (changes := whole[change.path]) is not None and len(code) > 1:
@@ -125,13 +131,62 @@ def _revert(strategy: str, culprit: Commit, changes: Mapping[str, str | None], w
     return Candidate(changes=dict(changes), strategy=strategy, rationale=text.strip())
 
 
-def _guards(crash_at: tuple[str, int], error: ErrorSignature, source: bytes) -> Iterator[Candidate]:
+def _restores(culprit: Commit, code: Sequence[FileChange], versions: Versions) -> Iterator[Candidate]:
+    """Functions that the commit changed, as before it: each alone, then all of them."""
+    whole: dict[str, str | None] = {}
+    made, count = [], 0
+    for change in code:
+        before, after = versions.before.get(change.old_path or change.path), versions.at_commit.get(change.path)
+        deployed = versions.deployed.get(change.path)
+        if not change.path.endswith(".py") or before is None or after is None or deployed is None:
+            continue
+        names = touched_functions(before, after, change.hunks)
+        for name in names:
+            text = restore_functions(deployed, before, [name])
+            if text is not None:
+                made.append(_revert("restore_function", culprit, {change.path: text}, f"the change of {name}()"))
+        joined = restore_functions(deployed, before, names)
+        if joined is not None:
+            whole[change.path], count = joined, count + len(names)
+    yield from made[:_FUNCTIONS]
+    if count > 1:
+        yield _revert("restore_function", culprit, whole, "the change of every function")
+
+
+def _compiles(candidate: Candidate) -> bool:
+    return all(
+        text is None or not path.endswith(".py") or parse_python(text) is not None
+        for path, text in candidate.changes.items()
+    )
+
+
+def _guards(
+    crash_at: tuple[str, int], error: ErrorSignature, source: bytes, culprit: Commit | None
+) -> Iterator[Candidate]:
     path, line = crash_at
-    for guard in guards(source, line, error):
+    files = culprit.files if culprit else ()
+    removed = [text for change in files if not is_test(change.path) for hunk in change.hunks for text in hunk.removed]
+    for guard in guards(source, line, error, removed):
         text = _template("patch/guard.j2").render(
-            kind=guard.kind, expression=guard.expression, value=guard.value, path=path, line=line
+            kind=guard.kind,
+            expression=guard.expression,
+            value=guard.value,
+            donor=guard.donor,
+            commit=culprit.sha if culprit else "",
+            path=path,
+            line=line,
         )
-        yield Candidate(changes={path: guard.text}, strategy="guard", rationale=" ".join(text.split()))
+        yield Candidate(
+            changes={path: guard.text},
+            strategy="guard",
+            rationale=" ".join(text.split()),
+            only_if_same=guard.donor,
+        )
+
+
+def about_the_answer(same: bool) -> str:
+    """One sentence on whether the recorded input is answered as at the last good commit."""
+    return _template("patch/answer.j2").render(same=same).strip()
 
 
 @lru_cache(maxsize=1)

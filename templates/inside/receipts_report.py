@@ -6,16 +6,21 @@ Writes /report/report.json (one file per worker under pytest-xdist) when the ses
     {"tests": [{"id", "outcome": passed|failed|error|skipped, "exceptions": [{"type", "message", "frames": [...]}]}],
      "collection": [{"id", "message"}]}
 
+With RECEIPTS_ANSWERS=1 each test also has "answers": what the functions returned that the test itself called, as
+[name, repr]; two runs of one test can be compared by them.
+
 `exceptions` is the chain as it would be printed, the one that reached pytest first, then its causes and contexts, then
 the members of groups. A frame is [file, function, line].
 """
 
 import json
 import os
+import re
+import sys
 
 import pytest
 
-FRAMES, CHAIN, TEXT = 200, 20, 4000
+FRAMES, CHAIN, TEXT, ANSWERS = 200, 20, 4000, 50
 
 
 def _frames(trace):
@@ -59,10 +64,38 @@ def _chain(error):
     return chain
 
 
+def _repr(value):
+    try:
+        return re.sub(r"0x[0-9a-f]+", "0x", repr(value))[:TEXT]
+    except Exception:  # noqa: BLE001 - so may its __repr__
+        return "<unprintable>"
+
+
 class Reporter:
     def __init__(self):
         self.tests = {}
         self.collection = []
+        self.answers = {}
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_pyfunc_call(self, pyfuncitem):
+        if os.environ.get("RECEIPTS_ANSWERS") != "1":
+            yield
+            return
+        code = getattr(getattr(pyfuncitem, "obj", None), "__code__", None)
+        answers = self.answers.setdefault(pyfuncitem.nodeid, [])
+
+        def profile(frame, event, value):
+            if event == "return" and frame.f_back is not None and frame.f_back.f_code is code:
+                sys.setprofile(None)
+                answers.append([frame.f_code.co_name, _repr(value)])
+                sys.setprofile(profile)
+
+        sys.setprofile(profile)
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtest_makereport(self, item, call):
@@ -86,7 +119,8 @@ class Reporter:
         worker = os.environ.get("PYTEST_XDIST_WORKER", "")
         name = "report-" + worker if worker else "report"
         with open(os.path.join("/report", name + ".json"), "w", encoding="utf-8", errors="surrogateescape") as file:
-            json.dump({"tests": list(self.tests.values()), "collection": self.collection}, file)
+            tests = [dict(test, answers=self.answers.get(test["id"], [])[-ANSWERS:]) for test in self.tests.values()]
+            json.dump({"tests": tests, "collection": self.collection}, file)
 
 
 def pytest_configure(config):
