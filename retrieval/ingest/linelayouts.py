@@ -229,9 +229,7 @@ def untimed(line: str, reference_ns: int, loggers: Loggers) -> Line | None:
     match = _NO_TIME_LINE.match(line)
     if match is None:
         return None
-    found = _rest(line[match.end("level") :].lstrip("]").lstrip(":"), loggers)
-    found.level = severity.of_name(match["level"])
-    return found
+    return _rest(line[match.end("level") :].lstrip("]").lstrip(":"), loggers, severity.of_name(match["level"]))
 
 
 LAYOUTS: tuple[Parse, ...] = (iso, logfmt, access, syslog, klog, asctime, ruby, epoch, clock)
@@ -314,7 +312,7 @@ def _bracketed(inner: str, found: Line, loggers: Loggers) -> bool:
             found.span_id = name
     if found.trace_id and ids:
         return True
-    if not re.fullmatch(r"[\w.$/:#@ ,*+-]*", inner) or len(inner.split()) > 3:
+    if found.logger or not re.fullmatch(r"[\w.$/:#@ ,*+-]*", inner) or len(inner.split()) > 3:
         return False
     if inner.strip() and not inner.strip().isdigit() and inner not in loggers:
         found.attributes.setdefault("thread.name", inner.strip())

@@ -87,10 +87,14 @@ async def _clone(name: str, bundle: Path, scratch: Path) -> Path:
     making = place.with_suffix(".partial")
     await asyncio.to_thread(_remove, making)
     arguments = ("-c", "protocol.file.allow=always", "clone", "--mirror", "--quiet", "--no-local", "--template=")
-    await run_git(
-        place.parent, (*arguments, "--", str(bundle.resolve()), str(making.resolve())), timeout=_CLONE_LIMIT_S
-    )
-    await asyncio.to_thread(making.rename, place)
+    try:
+        command = (*arguments, "--", str(bundle.resolve()), str(making.resolve()))
+        await run_git(place.parent, command, timeout=_CLONE_LIMIT_S)
+        if not await run_git(making, ("for-each-ref", "--count=1")):
+            raise GitFailed(0, "fatal: holds no branch")  # git takes a header without refs for an empty repository
+        await asyncio.to_thread(making.rename, place)
+    finally:
+        await asyncio.to_thread(_remove, making)
     return place.resolve()
 
 
@@ -101,4 +105,4 @@ def _digest(path: Path) -> str:
 
 def _remove(path: Path) -> None:
     if path.is_dir():
-        shutil.rmtree(path)
+        shutil.rmtree(path, ignore_errors=True)

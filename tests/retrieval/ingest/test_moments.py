@@ -46,8 +46,22 @@ def test_the_access_log_layout_has_a_zone() -> None:
 
 @pytest.mark.parametrize(
     "written",
-    [None, True, "", "soon", "1130 22:50:45", "2025-13-01T00:00:00Z", "2025-02-30", "25:61:00", float("nan"), 0, -5]
-    + [float("inf"), "9" * 40, "2025-03-11T13:10:61Z", "Mar 11", {"seconds": 1}, [1], "12", 10**30, "1e400"],
+    [
+        *(
+            None,
+            True,
+            "",
+            "soon",
+            "1130 22:50:45",
+            "2025-13-01T00:00:00Z",
+            "2025-02-30",
+            "25:61:00",
+            float("nan"),
+            0,
+            -5,
+        ),
+        *(float("inf"), "9" * 40, "2025-03-11T13:10:61Z", "Mar 11", {"seconds": 1}, [1], "12", 10**30, "1e400"),
+    ],
 )
 def test_what_is_no_time_is_none(written: object) -> None:
     assert time_ns(written) is None
