@@ -51,7 +51,7 @@ def _single(material: Material, number: int, record: LogRecord) -> Document:
     trace = "" if error is None or error.raw in record.body else f"\n{error.raw or f'{error.type}: {error.message}'}"
     return material.document(
         "log",
-        (record.source, record.time_ns, record.service, record.body),
+        (record,),
         title=" ".join(part for part in (record.service, record.logger, error.type if error else "") if part),
         text=record.body + trace,
         time_ns=record.time_ns,

@@ -62,7 +62,7 @@ def _failing(material: Material, trace: Trace, skeleton: str, numbers: Numbers) 
         members = others[service]
         yield material.document(
             "trace",
-            ("part", [(s.span_id, s.start_ns, s.source) for s in members], members[0].trace_id, service),
+            ("part", members),
             title=f"{service} in a failing trace",
             text="\n".join([skeleton, *(_line(span) for span in members), *(_told(span) for span in members)]),
             time_ns=min(span.start_ns for span in members),
@@ -84,7 +84,7 @@ def _error(material: Material, trace: Trace, span: Span, number: int) -> Documen
     skeleton = trace.skeleton()
     return material.document(
         "trace",
-        ("error", span.trace_id, span.span_id, span.start_ns, span.source),
+        ("error", span),
         title=f"{span.service} {span.name} failed",
         text="\n".join(line for line in (_line(span), told, _told(span), *map(_line, near), skeleton) if line),
         time_ns=span.start_ns,
@@ -112,7 +112,7 @@ def _summary(material: Material, way: tuple[str, tuple[str, ...]], spans: Sequen
     counts = {"spans": len(spans), "median_ms": round(statistics.median(took), 3), "longest_ms": round(took[-1], 3)}
     return material.document(
         "trace",
-        ("healthy", skeleton, [(s.trace_id, s.span_id, s.start_ns, s.source) for s in spans]),
+        ("healthy", skeleton, spans),
         title=f"{first.service} healthy",
         text=f"{skeleton}\n{len(spans)} spans, median {counts['median_ms']} ms, longest {counts['longest_ms']} ms",
         time_ns=first.start_ns,

@@ -19,6 +19,19 @@ class FixedClock:
         return self.at_ns
 
 
+class RefusesHunter2:
+    """A redactor with one secret."""
+
+    def text(self, value: str) -> str:
+        return value
+
+    def value(self, key: str, value: object) -> object:
+        return "redacted" if "hunter2" in str(value) else value
+
+    def survivors(self, text: str) -> list[str]:
+        return ["password"] if "hunter2" in text else []
+
+
 class WordVectors:
     """Texts to vectors without a model: each word adds its own fixed direction, so that shared words mean near."""
 

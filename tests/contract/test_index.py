@@ -13,18 +13,7 @@ from retrieval.index import ENGINES
 from retrieval.index.overlap import symbol_overlap
 from retrieval.model import Document, Hit
 from retrieval.ports import Index
-from tests.contract.index_documents import FixedClock, WordVectors, document, query
-
-
-class RefusesHunter2:
-    def text(self, value: str) -> str:
-        return value
-
-    def value(self, key: str, value: object) -> object:
-        return "redacted" if "hunter2" in str(value) else value
-
-    def survivors(self, text: str) -> list[str]:
-        return ["password"] if "hunter2" in text else []
+from tests.contract.index_documents import FixedClock, RefusesHunter2, WordVectors, document, query
 
 
 @pytest.fixture(params=sorted(ENGINES))
