@@ -17,7 +17,7 @@ from bot.demo.case_folder import build_case
 from bot.demo.play import Played, Stage, played
 from bot.slack.picture import render_svg
 from bot.slack.terminal import render_text
-from bot.workshop import make_workshop, prover_of
+from bot.workshop import make_workshop
 from bundles.sandbox import probe
 from retrieval.errors import BadInput
 from retrieval.ingest.redaction import throwaway_redactor
@@ -54,7 +54,7 @@ async def _demo(out: Path, *, fresh: bool, keep: bool, web: bool) -> int:
         await build_case(case, fresh=fresh, environ=os.environ)
         data = Path(scratch) / "data"
         data.mkdir()
-        stage = Stage(case=case, data=data, prover=prover_of(workshop), say=say)
+        stage = Stage(case=case, data=data, say=say)
         async with played(stage) as ended:
             click.echo(await asyncio.to_thread(_written, ended, folder, case if keep else None))
             if web:

@@ -1,14 +1,15 @@
 """The whole path over HTTP in one process: the bot's web application on one loopback port, Slack's stand-in on another.
 
-An alert is posted as Alertmanager posts it; what is told then comes from the same parts as in production. Only where
-the telemetry comes from is different: a case folder was put into a throw-away store.
+A case folder is ingested, as `receipts ingest case` does; its alert is posted, as Alertmanager posts it; what is told
+then comes from the same parts as in production.
 """
 
 import asyncio
 import contextlib
+import hashlib
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,24 +17,23 @@ import aiohttp
 from aiohttp import web
 from msgspec import Struct
 
-from bot.app import Factories, Side, SystemClock, build
+from bot.app import Factories, Side, build
+from bot.cli.ingest import ingest
 from bot.cli.triage import read_alert
 from bot.demo.workspace.server import BOT_TOKEN, SIGNING_SECRET, Workspace
 from bot.demo.workspace.state import DEFAULT_CHANNEL
-from bot.investigation import Investigator, Setting, incident_id_of
-from bot.material import from_store, open_repositories
+from bot.investigation import incident_id_of
+from bot.live import make_triage
 from bot.model import Actions, Channel, IncidentView, Ledger
+from bot.redaction import KEY_FILE
 from bot.settings import Settings
 from bot.slack.app import Means, build_slack
-from bot.triage import Prover, Windows
 from retrieval.errors import StoreUnavailable
-from retrieval.index import open_index
-from retrieval.ingest.case_folder import read_sources
-from retrieval.ingest.redaction import throwaway_redactor
-from retrieval.kinds.storing import Keeping, store_sources
 
 LIMIT_S = 600.0
 _SLACK_PAUSE_S = 0.05  # the stand-in does not mind being written to often
+# Pseudonyms, and with them the bundle's bytes, are the same on every machine. The shop's visitors are made up.
+_KEY = hashlib.sha256(b"receipts demo").hexdigest()
 
 Say = Callable[[str], None]
 
@@ -43,7 +43,6 @@ class Stage(Struct, frozen=True, kw_only=True):
 
     case: Path
     data: Path
-    prover: Prover | None
     say: Say
 
 
@@ -66,12 +65,16 @@ async def played(stage: Stage) -> AsyncIterator[Played]:
     await workspace.start()
     body = await asyncio.to_thread(read_alert, stage.case)
     try:
-        async with _loaded(stage) as make_triage, _listening() as (sock, address):
+        with _listening() as (sock, address):
+            settings = _settings(stage, workspace, address)
+            (stage.data / KEY_FILE).write_text(_KEY, encoding="ascii")
+            stored, _ = await ingest(settings, "case", [stage.case])
+            stage.say(f"stored {sum(stored.counts.values())} documents of {len(stored.counts)} kinds")
             watched = _Watched(stage.say)
             factories = Factories(
                 triage=make_triage, side=watched.side, debounce_s=0.0, new_id=lambda: incident_id_of(body)
             )
-            runner = web.AppRunner(build(_settings(stage, workspace, address), factories), access_log=None)
+            runner = web.AppRunner(build(settings, factories), access_log=None)
             await runner.setup()
             try:
                 await web.SockSite(runner, sock).start()
@@ -90,32 +93,8 @@ async def played(stage: Stage) -> AsyncIterator[Played]:
         await workspace.close()
 
 
-@contextlib.asynccontextmanager
-async def _loaded(stage: Stage) -> AsyncIterator[Callable[[Settings], Awaitable[Investigator]]]:
-    """The case in a store of its own, as `receipts ingest case` would have put it there."""
-    redactor = throwaway_redactor()
-    sources = await read_sources(stage.case, redactor=redactor, scratch=stage.data / "bundles-of-repositories")
-    repositories, _ = await open_repositories(sources.repos)
-    index = await open_index(None, redactor=redactor)
-    try:
-        stored = await store_sources(index, sources, repositories, Keeping(redactor=redactor))
-        stage.say(f"stored {sum(stored.counts.values())} documents of {len(stored.counts)} kinds")
-
-        async def opened() -> dict[str, Any]:
-            return repositories
-
-        async def make(settings: Settings) -> Investigator:
-            load = from_store(index, services=sources.services, repositories=opened, windows=Windows())
-            setting = Setting(clock=SystemClock(), bundles=settings.data / "bundles", prover=stage.prover)
-            return Investigator(load, setting)
-
-        yield make
-    finally:
-        await index.close()
-
-
-@contextlib.asynccontextmanager
-async def _listening() -> AsyncIterator[tuple[socket.socket, str]]:
+@contextlib.contextmanager
+def _listening() -> Iterator[tuple[socket.socket, str]]:
     """A free port on loopback, known before the server starts: its address is in every citation."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
@@ -127,6 +106,7 @@ def _settings(stage: Stage, workspace: Workspace, address: str) -> Settings:
         "listen": address.removeprefix("http://"),
         "public_url": address,
         "data": stage.data,
+        "embedding": {"model": ""},  # loading one takes longer than the whole demo
         "slack": {
             "api_url": workspace.api_url,
             "bot_token": BOT_TOKEN,
