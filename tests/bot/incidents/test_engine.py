@@ -52,7 +52,7 @@ class Told:
         pass
 
     async def until(self, wanted: Callable[["Told"], bool]) -> None:
-        async with asyncio.timeout(8):
+        async with asyncio.timeout(30):
             while not wanted(self):
                 self.news.clear()
                 await self.news.wait()
