@@ -171,8 +171,8 @@ def _sightings(occurrence: Occurrence, service: str, peers: tuple[LogRecord, ...
         out += _from_log(2 if log.service == service else 4, log)
     for thrown in occurrence.thrown:
         out += _from_frames(thrown.info.trace.frames if thrown.info.trace else (), thrown.source)
-    for log in peers:
-        out += _from_log(6, log)
+    for nearness, log in enumerate(peers):
+        out += _from_log(6 + nearness, log)
     return out
 
 

@@ -51,15 +51,15 @@ class App(Struct, frozen=True, kw_only=True):
     rank: int = 0
 
 
-def find_apps(source: Source, prefix: str = "", texts: tuple[str, ...] = ()) -> tuple[App, ...]:
-    """The applications of a repository, the likeliest first. `prefix` is the service's folder in a repository of many;
-    `texts` are Dockerfiles, Procfiles and the like, whose serve command decides."""
+def find_apps(source: Source, prefix: str = "") -> tuple[App, ...]:
+    """The applications of a repository, the likeliest first; a serve command in a Dockerfile or Procfile decides.
+    `prefix` is the service's folder in a repository of many."""
     found: list[App] = []
     for path, module in source.modules.items():
         if not module.is_test and path.startswith(prefix):
             found += _in_module(source, module)
-    found += _django(source, prefix, texts)
-    served = {(m[1], m[2]) for text in texts for m in _SERVED.finditer(text)}
+    found += _django(source, prefix)
+    served = {(m[1], m[2]) for text in source.texts for m in _SERVED.finditer(text)}
     ranked = sorted(found, key=lambda a: (not _is_served(a, served), a.rank, a.where, a.expression))
     return tuple({(a.expression, a.imports): a for a in reversed(ranked)}.values())[::-1]
 
@@ -219,7 +219,7 @@ def _returned_kind(source: Source, function: Function, depth: int = 0) -> str:
     return ""
 
 
-def _django(source: Source, prefix: str, texts: tuple[str, ...]) -> list[App]:
+def _django(source: Source, prefix: str) -> list[App]:
     """`get_wsgi_application()` under the settings module that the project itself names."""
     names: dict[str, str] = {}
     for module in source.modules.values():
@@ -229,7 +229,7 @@ def _django(source: Source, prefix: str, texts: tuple[str, ...]) -> list[App]:
             found = _settings_module(node)
             if found and (not module.is_test or found not in names):
                 names.setdefault(found, module.path)
-    for text in texts:
+    for text in source.texts:
         for match in _SETTINGS_MODULE.finditer(text):
             names.setdefault(match[1], "")
     by_module = {m.name: m for m in source.modules.values()}

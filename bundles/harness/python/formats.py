@@ -91,7 +91,8 @@ def _logged(node: ast.AST) -> list[str | Part]:
     if not args:
         return []
     if isinstance(args[0], ast.Constant) and isinstance(args[0].value, str) and len(args) > 1:
-        return list(_percent(args[0].value, args[1:])) or list(_braces(args[0].value, args[1:], {}))
+        read = list(_percent(args[0].value, args[1:]))
+        return read if any(isinstance(p, Part) for p in read) else list(_braces(args[0].value, args[1:], {}))
     return pieces_of(args[0])
 
 

@@ -40,13 +40,13 @@ class _Failure(Struct, frozen=True, kw_only=True):
 
 
 class Recovery:
-    """Works one crash group through; `texts` are files that say how the service is started."""
+    """Works one crash group through."""
 
-    def __init__(self, case: Case, crash: CrashGroup, source: Source, texts: tuple[str, ...]) -> None:
+    def __init__(self, case: Case, crash: CrashGroup, source: Source) -> None:
         self._case, self._crash, self._source = case, crash, source
         info = case.sources.services.get(crash.service)
         self._prefix = (info.path_prefix.strip("/") + "/") if info and info.path_prefix.strip("/") else ""
-        self._apps = find_apps(source, self._prefix, texts)
+        self._apps = find_apps(source, self._prefix)
         self._logged, self._raised = templates_of(source, errors=False), templates_of(source, errors=True)
         self._failures = [self._failure(o) for o in occurrences(case, crash)]
 

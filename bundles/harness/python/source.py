@@ -1,6 +1,7 @@
 """A checked-out Python repository as data: modules, functions and classes by `ast`; nothing of it is ever imported."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
@@ -9,6 +10,11 @@ from msgspec import Struct, field
 from bundles.harness.python.declared import Class, Function, Where, collect
 from retrieval.model.paths import repo_path
 
+_DOTTED = re.compile(r"^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?::\w+)?$")
+_NAMED = re.compile(r"(?:-m +|=|[\s\"'])([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)(?=:\w|[\s\"']|$)", re.MULTILINE)
+_SERVE_NAMES = ("Dockerfile", "Procfile", "Makefile", "setup.cfg", "pyproject.toml", "compose", "docker-compose")
+_SERVE_SUFFIXES = (".sh", ".service", ".ini", ".conf", ".yaml", ".yml")
+MAX_SERVE_TEXT = 100_000
 MAX_FILES = 3000
 MAX_BYTES = 1_000_000
 _SKIPPED = {".git", "node_modules", "venv", ".venv", "env", "__pycache__", "site-packages", ".tox", "build", "dist"}
@@ -31,6 +37,7 @@ class Source(Struct, frozen=True, kw_only=True):
     classes: dict[str, tuple[Class, ...]]
     strings: dict[str, tuple[str, ...]]
     files: tuple[str, ...]
+    texts: tuple[str, ...] = ()  # Dockerfiles, Procfiles and the like, which may say how the service is started
 
     def unique_class(self, name: str) -> Class | None:
         """The only class of that name; dotted names match by their last parts."""
@@ -67,12 +74,12 @@ def read_source(tree: Path) -> Source:
                 parsed[path] = ast.parse(data)
         except (OSError, SyntaxError, ValueError, RecursionError):
             continue
-    return index_source(parsed, files)
+    return index_source(parsed, files, tuple(_serve_texts(tree, files)))
 
 
-def index_source(parsed: dict[str, ast.Module], files: tuple[str, ...]) -> Source:
+def index_source(parsed: dict[str, ast.Module], files: tuple[str, ...], texts: tuple[str, ...] = ()) -> Source:
     """Pure half of `read_source`."""
-    roots = _Roots(parsed)
+    roots = _Roots(parsed, texts)
     modules = {}
     for path in sorted(parsed):
         root, name = roots.of(path)
@@ -95,7 +102,18 @@ def index_source(parsed: dict[str, ast.Module], files: tuple[str, ...]) -> Sourc
         classes={name: tuple(found) for name, found in classes.items()},
         strings={text: tuple(sorted(paths)) for text, paths in sorted(strings.items())},
         files=files,
+        texts=texts,
     )
+
+
+def _serve_texts(tree: Path, files: tuple[str, ...]) -> Iterator[str]:
+    for path in files:
+        pure = PurePosixPath(path)
+        if len(pure.parts) <= 4 and (pure.name.startswith(_SERVE_NAMES) or pure.suffix in _SERVE_SUFFIXES):
+            try:
+                yield (tree / path).read_bytes()[:MAX_SERVE_TEXT].decode("utf-8", "replace")
+            except OSError:
+                continue
 
 
 def _walk(tree: Path) -> Iterator[str]:
@@ -119,13 +137,16 @@ def _test_file(path: str) -> bool:
 class _Roots:
     """Which folder of a file is the import root: packages by `__init__.py`, else what the code itself imports."""
 
-    def __init__(self, parsed: dict[str, ast.Module]) -> None:
+    def __init__(self, parsed: dict[str, ast.Module], texts: tuple[str, ...]) -> None:
         self._packages = {str(PurePosixPath(p).parent) for p in parsed if p.endswith("__init__.py")}
         self._imported: dict[str, int] = {}
         for tree in parsed.values():
             for node in ast.walk(tree):
                 for name in _absolute(node):
                     self._imported[name] = self._imported.get(name, 0) + 1
+        for text in texts:
+            for name in _NAMED.findall(text):
+                self._imported[name] = self._imported.get(name, 0) + 1
 
     def of(self, path: str) -> tuple[str, str]:
         pure = PurePosixPath(path)
@@ -155,6 +176,8 @@ def _absolute(node: ast.AST) -> Iterator[str]:
         yield node.module
         for alias in node.names:
             yield f"{node.module}.{alias.name}"
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _DOTTED.match(node.value):
+        yield node.value.split(":")[0]  # "shop.settings", "app.main:app"
 
 
 def _imports(tree: ast.Module, module: str, is_package: bool) -> dict[str, str]:

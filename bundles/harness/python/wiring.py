@@ -6,6 +6,7 @@ the object as the process did, from the same environment.
 """
 
 import ast
+import builtins
 import copy
 
 from msgspec import Struct
@@ -14,24 +15,7 @@ from bundles.harness.python.declared import dotted, own_nodes
 from bundles.harness.python.source import Module, Source
 
 _DEPTH = 6
-_BUILTINS = {
-    "int",
-    "float",
-    "str",
-    "bool",
-    "list",
-    "dict",
-    "set",
-    "tuple",
-    "frozenset",
-    "len",
-    "min",
-    "max",
-    "sorted",
-    "True",
-    "False",
-    "None",
-}
+_BUILTINS = frozenset(dir(builtins))
 
 
 class Wired(Struct, frozen=True):
@@ -162,23 +146,23 @@ class _Inliner:
             return node
         if name in _BUILTINS:
             return node
-        if self._defined_here(name):
-            if self._module.name.endswith("__main__") and name in self._locals and len(self._locals[name]) == 1:
-                return self._inline(copy.deepcopy(self._locals[name][0]), depth + 1)
-            if self._module.name.endswith("__main__"):
-                raise _Unwired
+        if self._importable(name):
             self._imports.append(f"from {self._module.name} import {name}")
             return node
+        if len(self._locals.get(name, ())) == 1:
+            return self._inline(copy.deepcopy(self._locals[name][0]), depth + 1)
         raise _Unwired
 
-    def _defined_here(self, name: str) -> bool:
-        for node in ast.walk(self._module.tree):
+    def _importable(self, name: str) -> bool:
+        """Whether the module has the name when it is imported; a `__main__` can't be."""
+        if self._module.name.endswith("__main__"):
+            return False
+        for node in self._module.tree.body:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name == name:
-                return node in self._module.tree.body
-        return any(
-            isinstance(n, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in n.targets)
-            for n in own_nodes(self._module.tree)
-        )
+                return True
+            if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
+                return True
+        return False
 
     def _argparse_default(self, node: ast.Attribute) -> ast.expr | None:
         """`args.channels` is the default of `add_argument("--channels", default=...)`."""

@@ -209,8 +209,10 @@ def source_of() -> Callable[..., Source]:
     """A repository from texts by path."""
     import ast
 
-    def make(**files: str) -> Source:
-        paths = {name.replace("__", "/") + ".py": text for name, text in files.items()}
-        return index_source({path: ast.parse(text) for path, text in paths.items()}, tuple(sorted(paths)))
+    def make(more: dict[str, str] | None = None, **files: str) -> Source:
+        paths = {name.replace("__", "/") + ".py": text for name, text in files.items()} | (more or {})
+        parsed = {path: ast.parse(text) for path, text in paths.items() if path.endswith(".py")}
+        texts = tuple(text for path, text in paths.items() if path not in parsed)
+        return index_source(parsed, tuple(sorted(paths)), texts)
 
     return make
