@@ -1,4 +1,5 @@
-"""A server that a test kills. Each line on stdin forks one; its address comes back on stdout.
+"""A server that a test kills. Each line on stdin forks one; its address comes back on stdout. It tells a file, or the
+Slack that a third argument names.
 
 Forked from a process that has imported everything, so that twenty lives cost seconds.
 """
@@ -10,17 +11,31 @@ from pathlib import Path
 
 from bot.app import Factories, Side
 from bot.cli.serve import locked, serve
+from bot.demo.workspace.server import BOT_TOKEN, SIGNING_SECRET
+from bot.demo.workspace.state import DEFAULT_CHANNEL
 from bot.incidents.engine import Triage
 from bot.model import Actions, Ledger
-from bot.settings import Settings
+from bot.settings import Settings, load
+from bot.slack.app import Means, build_slack
 from tests.bot.incidents.parts import FileChannel, FileTriage
 
 
-def main(data: Path, log: Path) -> None:
-    settings = Settings(data=data, listen="127.0.0.1:0")
+def main(data: Path, log: Path, slack: str = "") -> None:
+    environ = {"RECEIPTS_DATA": str(data), "RECEIPTS_LISTEN": "127.0.0.1:0"}
+    if slack:
+        environ |= {
+            "RECEIPTS_SLACK__API_URL": slack,
+            "RECEIPTS_SLACK__BOT_TOKEN": BOT_TOKEN,
+            "RECEIPTS_SLACK__SIGNING_SECRET": SIGNING_SECRET,
+            "RECEIPTS_SLACK__CHANNEL": DEFAULT_CHANNEL,
+        }
+    settings = load(None, environ)
 
     async def side(settings: Settings, actions: Actions, ledger: Ledger) -> Side:
-        return Side(channel=FileChannel(log, ledger))
+        if not slack:
+            return Side(channel=FileChannel(log, ledger))
+        built = await build_slack(settings, actions, ledger, Means(environment={}, interval=0.01))
+        return Side(channel=built.channel, handler=built.handler, close=built.close)
 
     async def triage(settings: Settings) -> Triage:
         return FileTriage(data / "bundles", 0.3)
@@ -37,4 +52,4 @@ def main(data: Path, log: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:])

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import aiohttp
 
+from bot.demo.workspace.server import Workspace
 from tests.bot.incidents.parts import read
 
 ROOT = Path(__file__).parents[3]
@@ -67,15 +68,16 @@ def unfinished(data: Path) -> int:
         database.close()
 
 
-async def test_nothing_is_lost_and_nothing_told_twice_over_twenty_deaths(tmp_path: Path) -> None:
-    data, log = tmp_path / "data", tmp_path / "log.jsonl"
+async def live_and_die(data: Path, log: Path, delays: list[float], slack: str = "") -> set[int]:
+    """A server per delay, each killed that long after an alert was sent; a last one may finish. Returns the numbers of
+    the alerts that were acknowledged."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.bot.incidents.crashing_server", str(data), str(log),
+        sys.executable, "-m", "tests.bot.incidents.crashing_server", str(data), str(log), slack,
         cwd=ROOT, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     lives, acknowledged = Lives(process), set()
     async with aiohttp.ClientSession() as session:
-        for number, delay in enumerate(DELAYS):
+        for number, delay in enumerate(delays):
             pid, address = await lives.begin()
             sending = asyncio.create_task(post(session, address, number))
             await asyncio.sleep(delay)
@@ -90,17 +92,47 @@ async def test_nothing_is_lost_and_nothing_told_twice_over_twenty_deaths(tmp_pat
     assert process.stdin
     process.stdin.close()
     assert await process.wait() == 0
+    return acknowledged
 
-    calls = read(log)
-    posts = Counter((line["part"], line["incident"]) for line in calls if line["call"] == "post")
-    roots = {incident for part, incident in posts if part == "root"}
-    bundles = {incident for part, incident in posts if part == "bundle"}
+
+def known(data: Path) -> dict[str, str]:
+    """Fingerprint -> incident, of all that the server knows."""
     database = sqlite3.connect(data / "state.db")
-    told = dict(database.execute("SELECT fingerprint, incident_id FROM episodes").fetchall())
-    database.close()
+    try:
+        return dict(database.execute("SELECT fingerprint, incident_id FROM episodes").fetchall())
+    finally:
+        database.close()
+
+
+async def test_nothing_is_lost_and_nothing_told_twice_over_twenty_deaths(tmp_path: Path) -> None:
+    data, log = tmp_path / "data", tmp_path / "log.jsonl"
+
+    acknowledged = await live_and_die(data, log, DELAYS)
+
+    calls, told = read(log), known(data)
+    posts = Counter((line["part"], line["incident"]) for line in calls if line["call"] == "post")
     assert set(posts.values()) == {1}
-    assert roots == bundles == set(told.values())
+    assert {incident for part, incident in posts if part == "root"} == set(told.values())
+    assert {incident for part, incident in posts if part == "bundle"} == set(told.values())
     assert {f"f{number}" for number in acknowledged} <= set(told)
     assert len(acknowledged) >= LIVES // 2
     last = {line["incident"]: line["status"] for line in calls if line["part"] == "root"}
     assert set(last.values()) == {"done"}
+
+
+async def test_slack_holds_one_message_and_one_bundle_per_incident_whenever_the_server_died(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    workspace = Workspace()
+    await workspace.start()
+
+    acknowledged = await live_and_die(data, tmp_path / "unused", DELAYS[:10], workspace.api_url)
+
+    await workspace.close()
+    told, roots = known(data), workspace.messages()
+    names = Counter(message["metadata"]["event_payload"]["incident_id"] for message in roots)
+    bundles = Counter(
+        root["ts"] for root in roots for message in workspace.messages(thread_ts=root["ts"]) if message.get("files")
+    )
+    assert names == dict.fromkeys(told.values(), 1)
+    assert bundles == {root["ts"]: 1 for root in roots}
+    assert {f"f{number}" for number in acknowledged} <= set(told)
