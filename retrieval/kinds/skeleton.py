@@ -3,6 +3,7 @@
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from retrieval.ingest.templates import mask
 from retrieval.model import Span
@@ -37,12 +38,17 @@ class Trace:
 
     def skeleton(self) -> str:
         """`edge POST /pay > pay POST /charge > pay SELECT`, each step once, values masked."""
-        steps = dict.fromkeys(f"{span.service} {mask(span.name)}" for span in self.preorder())
+        steps = dict.fromkeys(f"{span.service} {_masked(span.name)}" for span in self.preorder())
         return " > ".join(list(steps)[:_LONGEST])
 
     def services(self) -> tuple[str, ...]:
         """The services on the way, entry first, each once."""
         return tuple(dict.fromkeys(span.service for span in self.preorder()))
+
+
+@lru_cache(maxsize=16_384)
+def _masked(name: str) -> str:
+    return mask(name)
 
 
 def traces_of(spans: Iterable[Span]) -> dict[str, Trace]:

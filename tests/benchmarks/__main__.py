@@ -1,0 +1,27 @@
+"""`python -m tests.benchmarks [NAME...]`: run the benchmarks, all of them without a name; exit 1 when a goal is missed.
+
+`BENCHMARKS` is the registry: a name, and the module whose `run()` prints figures and says whether the goal is met.
+"""
+
+import importlib
+import sys
+
+BENCHMARKS = {
+    "store": "tests.benchmarks.store",
+}
+
+
+def main(names: list[str]) -> int:
+    unknown = sorted(set(names) - set(BENCHMARKS))
+    if unknown:
+        print(f"no benchmark {', '.join(unknown)}; there are: {', '.join(BENCHMARKS)}", file=sys.stderr)
+        return 2
+    met = True
+    for name in names or list(BENCHMARKS):
+        print(f"== {name}")
+        met = bool(importlib.import_module(BENCHMARKS[name]).run()) and met
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
