@@ -30,6 +30,7 @@ _HINTS = (
     "Error: ",
 )
 _REMEMBERED = 2048
+_LONGEST_REMEMBERED = 32_768
 
 _TYPE = ("exception.type", "error.type", "exception_type", "exc_type", "error_type", "exception.class", "error.kind")
 _MESSAGE = ("exception.message", "error.message", "exception_message", "exc_value", "error_message")
@@ -52,9 +53,13 @@ _OBJECTS = (
 CONSUMED = frozenset((*_TYPE, *_MESSAGE, *_STACK, *_OBJECTS))
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def _traces(raw: str) -> tuple[StackTrace, ...]:
-    """Remembered, because one fault is logged thousands of times, and once more by everyone who caught it."""
+    return _remembered(raw) if len(raw) <= _LONGEST_REMEMBERED else tuple(parse_stack_traces(raw))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _remembered(raw: str) -> tuple[StackTrace, ...]:
+    """One fault is logged thousands of times, and once more by everyone who caught it."""
     return tuple(parse_stack_traces(raw))
 
 

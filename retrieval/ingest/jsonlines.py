@@ -9,6 +9,7 @@ import msgspec
 from retrieval.ingest.intake import Intake, SourceFile
 
 MAX_LINE = 32 * 1024 * 1024  # bytes; an OTLP export of one line is rarely more than 4 MiB
+MAX_DOCUMENT = 64 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -40,7 +41,14 @@ def _lines(stream: IO[bytes], name: str, intake: Intake) -> Iterator[tuple[int, 
 
 
 def objects(file: SourceFile, intake: Intake) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(1-based line, object); what is no JSON object is reported and skipped, empty lines are passed over."""
+    """(1-based line, object); what is no JSON object is reported and skipped, empty lines are passed over.
+
+    A `.json` file may also be one document over many lines, an object or a list of them: their line is 0.
+    """
+    document = _document(file) if file.path.suffix == ".json" else None
+    if document is not None:
+        yield from ((0, item) for item in document)
+        return
     for number, line in lines(file, intake):
         if not line.strip():
             continue
@@ -53,6 +61,23 @@ def objects(file: SourceFile, intake: Intake) -> Iterator[tuple[int, dict[str, A
             yield number, value
         else:
             intake.problem(file.name, number, f"expected a JSON object, found {type(value).__name__}")
+
+
+def _document(file: SourceFile) -> list[dict[str, Any]] | None:
+    """The objects of a file that is one JSON document; None where it is not, or is too large to be read whole."""
+    try:
+        with file.path.open("rb") as stream:
+            data = stream.read(MAX_DOCUMENT + 1)
+    except OSError:
+        return None
+    if len(data) > MAX_DOCUMENT or b"\n" not in data.strip():
+        return None
+    try:
+        found = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    items = found if isinstance(found, list) else [found]
+    return items if all(isinstance(item, dict) for item in items) else None
 
 
 def decode(data: bytes) -> Any:

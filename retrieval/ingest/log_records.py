@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from retrieval.ingest import exceptions, otlp, severity
 from retrieval.ingest.jsonlines import NotJson, decode
 from retrieval.ingest.moments import time_ns
-from retrieval.ingest.values import attributes, first, flatten, identifier, text
+from retrieval.ingest.values import any_value, attributes, first, flatten, identifier, text
 from retrieval.model import LogRecord, SourceRef
 
 _Value = TypeVar("_Value")
@@ -128,7 +128,7 @@ def _fields(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def _body_fields(raw: Mapping[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
-    body = otlp.body_of(raw.get("body"))
+    body = any_value(raw.get("body"))
     if isinstance(body, str):
         name = "body"
     else:

@@ -9,7 +9,7 @@ from typing import Any
 
 from retrieval.ingest import exceptions
 from retrieval.ingest.moments import time_ns
-from retrieval.ingest.values import any_value, attributes, first, identifier, text
+from retrieval.ingest.values import attributes, first, identifier, text
 from retrieval.model import ExceptionInfo, SourceRef, Span, SpanEvent
 
 _KINDS = ("internal", "internal", "server", "client", "producer", "consumer")
@@ -17,14 +17,6 @@ _STATUSES = ("unset", "ok", "error")
 _MAX_EVENTS = 256
 
 Group = tuple[dict[str, Any], str, dict[str, Any]]  # resource attributes, scope name, the span or record as it came
-
-
-def spans(line: Mapping[str, Any], source: SourceRef) -> Iterator[Span]:
-    """The spans of one line; what names no trace, no span or no times is passed over."""
-    for resource, scope, raw in groups(line, "resourceSpans", "scopeSpans", "spans"):
-        span = span_of(raw, resource, scope, source)
-        if span is not None:
-            yield span
 
 
 def groups(line: Mapping[str, Any], outer: str, middle: str, inner: str) -> Iterator[Group]:
@@ -129,8 +121,3 @@ def _exception(events: tuple[SpanEvent, ...], found: Mapping[str, Any]) -> Excep
     if any(key.startswith("exception.") for key in found):
         return exceptions.of_attributes(found)
     return None
-
-
-def body_of(value: Any) -> Any:
-    """A log body: text, or the object that a structured logger put there."""
-    return any_value(value)

@@ -132,4 +132,9 @@ def _record(opened: _Open, file: SourceFile) -> LogRecord:
     )
 
 
-READER = Reader(kind="textlog", part="logs", patterns=("logs/**/*.log", "logs/**/*.txt", "logs/**/*.out"), read=read)
+READER = Reader(
+    kind="textlog",
+    part="logs",
+    patterns=("logs/**/*.log", "logs/**/*.txt", "logs/**/*.out", "logs/**/*.log.[0-9]"),
+    read=read,
+)

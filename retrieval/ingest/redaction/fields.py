@@ -14,13 +14,13 @@ HINTS = ("pass", "pwd", "secret", "token", "key", "auth", "cookie", "credential"
 _NAME = re.compile(rf"(?i){NAMES_IN_TEXT}(?=\\?[\"']?\]?\s{{0,3}}(?:=>|=(?!=)|:(?![:=])))")
 _SEPARATOR = re.compile(r"(?P<close>\\?[\"']?\]?)(?P<sep>\s{0,3}(?:=>|=|:)\s{0,3})")
 _VALUE = re.compile(
-    r"(?:[bruf]{0,2}(?P<quote>\\\"|\\'|\"|')(?P<quoted>(?:\\.|(?!(?P=quote))[^\\\n]){0,4000})(?P<closed>(?P=quote))?)"
-    r"|(?P<scheme>(?:Bearer|Basic|Token|Digest|ApiKey|Negotiate)\s+)?(?P<bare>[^\s,;&\"'<>(){}\[\]\\]+)",
+    r"(?:[bruf]{0,2}(?P<quote>\\\"|\\'|\"|')(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\\\n])){0,4000})(?P<closed>(?P=quote))?)"
+    r"|(?P<scheme>(?:Bearer|Basic|Token|Digest|ApiKey|Negotiate)\s+)?(?P<bare>[^\s,;&\"'<>(){}\[\]\\]{1,4000})",
     re.IGNORECASE,
 )
 _COOKIES = re.compile(r"[\w!#$%&*+.^`|~-]+=[^\n\"'\\]{1,4000}")
 _SCHEME = re.compile(r"(?i)(Bearer|Basic|Token|Digest|ApiKey|Negotiate)\s+")
-_NAME_CHARACTERS = re.compile(r"[\w.-]{1,60}$")
+_NAME_CHARACTERS = re.compile(r"[\w.-]{1,60}\Z")
 # Source code stands in tracebacks and diffs, and is no secret: `token=self.token`, `password: str`, `secret = await x`.
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\.?")
 _WORDS = re.compile(r"[A-Za-z_-]+[.:]?")
@@ -95,7 +95,7 @@ def _quoted(value: re.Match[str], strong: str) -> Field | None:
 def _bare(value: re.Match[str], full: str, strong: str, separator: re.Match[str]) -> Field | None:
     bare, text = value["bare"], value.string
     following = text[value.end() : value.end() + 1]
-    if (following and following in "([\"'") or _is_code(bare, full):
+    if (following and following in "([") or _is_code(bare, full) or _is_empty(separator):
         return None
     if _WORDS.fullmatch(bare) and not value["scheme"] and not _set_by_hand(value, full, separator):
         return None
@@ -103,6 +103,12 @@ def _bare(value: re.Match[str], full: str, strong: str, separator: re.Match[str]
     if end - start > 1 and text[end - 1] in ".:" and following in ("", " ", "\n"):
         end -= 1
     return Field(start, end) if _wanted(text[start:end], strong) else None
+
+
+def _is_empty(separator: re.Match[str]) -> bool:
+    """`password= user=ada`: nothing stands where the value would."""
+    sep = separator["sep"]
+    return sep.startswith("=") and sep != sep.rstrip()
 
 
 def _is_code(bare: str, full: str) -> bool:

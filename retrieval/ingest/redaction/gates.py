@@ -34,7 +34,7 @@ class Tries(Struct, frozen=True):
 
 def is_digest(text: str) -> bool:
     """A trace or span id, a commit, an image digest: never touched."""
-    return len(text) in _DIGEST_LENGTHS and _HEX.issuperset(text)
+    return len(text) in _DIGEST_LENGTHS and _HEX.issuperset(text) and not text.isdecimal()
 
 
 def tries(text: str) -> Tries:

@@ -15,8 +15,8 @@ from retrieval.ingest.redaction.rules import PERSONAL, Rule
 # Not a secret, and meant not to be: it makes a run without settings repeatable, byte for byte, anywhere. Whoever knows
 # it can test a guess against a pseudonym, so a server takes its key from the settings.
 _THROWAWAY_KEY = b"receipts: a run without settings uses this public key"
-_REMEMBERED = 20_000
-_LONGEST_REMEMBERED = 4_096
+_REMEMBERED = 10_000
+_LONGEST_REMEMBERED = 2_048
 _MAX_DEPTH = 24
 
 _PERCENT = re.compile(r"[^\s\"'<>?&=;/]{0,2000}%[0-9A-Fa-f]{2}[^\s\"'<>?&=;/]{0,2000}")

@@ -58,7 +58,7 @@ _CARD = re.compile(
 )
 _NOT_A_CARD = re.compile(
     r"(?i)\b(?:order|invoice|trace|span|request|transaction|txn|ids?|ref|reference|seq|offset|sku|ean|tracking|parcel|"
-    r"shipment|serial|imei|batch|blk|block|time(?:stamp)?|nanos?)[\w.]*\W{0,4}$"
+    r"shipment|serial|imei|batch|blk|block|time(?:stamp)?|nanos?)[\w.]*\W{0,4}\Z"
 )
 
 
@@ -130,9 +130,9 @@ def _iban(match: re.Match[str]) -> bool:
     return int("".join(str(int(c, 36)) for c in value[4:] + value[:4])) % 97 == 1
 
 
-_VERSION_BEFORE = re.compile(r"(?i)(?:\b(?:version|firmware|release|build|rev|ver)\W{0,12}|\bv|[A-Za-z]/)$")
+_VERSION_BEFORE = re.compile(r"(?i)(?:\b(?:version|firmware|release|build|rev|ver)\W{0,12}|\bv|[A-Za-z]/)\Z")
 _ADDRESS_BEFORE = re.compile(
-    r"(?i)(?:\b(?:ip|addr(?:ess)?|host|client|peer|server|remote|from|to|for|by)\W{0,4}|://|@)$"
+    r"(?i)(?:\b(?:ip|addr(?:ess)?|host|client|peer|server|remote|from|to|for|by)\W{0,4}|://|@)\Z"
 )
 
 
@@ -165,7 +165,7 @@ def _phone(match: re.Match[str]) -> bool:
 SECRETS: tuple[Rule, ...] = (
     _rule(
         "private-key",
-        r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----(?P<value>[\s\S]{1,20000}?)"
+        r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----\s{0,4}(?P<value>\S[\s\S]{0,20000}?)\s{0,4}"
         r"(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|\Z)",
         ("private key",),
         lambda m: not m["value"].strip("\\rn \n").startswith("private-key:"),

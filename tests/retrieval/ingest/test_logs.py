@@ -1,5 +1,6 @@
 """Log records as JSON, whoever wrote them."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -283,3 +284,23 @@ def test_an_endless_line_is_skipped_and_the_next_one_read(tmp_path: Path, monkey
 def test_a_file_that_cannot_be_opened_is_reported(tmp_path: Path) -> None:
     _, problems = run(READER, tmp_path / "absent.jsonl")
     assert "can't be read (No such file or directory)" in problems[0].reason
+
+
+def test_a_json_file_may_be_one_document(tmp_path: Path) -> None:
+    lines = [{"ts": ISO, "msg": "one"}, {"ts": ISO, "msg": "two"}]
+    for text, expected in ((json.dumps(lines, indent=2), ["one", "two"]), (json.dumps(lines[0], indent=2), ["one"])):
+        records, problems = run(READER, write(tmp_path, "x.json", text))
+        assert ([r.body for r in records], reasons(problems)) == (expected, [])
+    records, _ = run(READER, write(tmp_path, "x.json", *lines))
+    assert [str(r.source) for r in records] == ["x.json:1", "x.json:2"]
+    assert len(run(READER, write(tmp_path, "x.json", "[1,", "2]"))[1]) == 2
+    assert len(run(READER, write(tmp_path, "x.json", "[", "2]"))[1]) == 2
+
+
+def test_a_json_file_too_large_to_be_read_whole_is_read_by_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("retrieval.ingest.jsonlines.MAX_DOCUMENT", 10)
+    records, _ = run(READER, write(tmp_path, "x.json", {"ts": ISO, "msg": "one"}))
+    assert [r.body for r in records] == ["one"]
+    assert "can't be read" in run(READER, tmp_path / "absent.json")[1][0].reason
