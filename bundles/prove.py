@@ -27,6 +27,7 @@ Progress = Callable[[str, str], Awaitable[None]]
 """Told the stage ("prove") and what is known so far, one line."""
 
 CRASHES = 3  # crash groups that are tried, in the case's order
+WITNESSES = 2  # other recorded inputs whose answers a patch is compared by
 NOT_TELLING = 3  # candidates that fail at both commits before the search for one that does not ends
 _LANGUAGES = {".py": "python", ".java": "java", ".go": "go", ".js": "javascript", ".ts": "typescript", ".rs": "rust"}
 
@@ -174,7 +175,8 @@ class _Attempt:
                 self._blank, at_deployed=first, missing=found.missing, environment=described,
                 not_run_reason=first.reason if first.outcome == "not_run" else "",
             )  # fmt: skip
-        return replace(await self._complete(chosen, deployed, good), environment=described)
+        proof = await self._complete(chosen, _witnesses(chosen.candidate, found.items), deployed, good)
+        return replace(proof, environment=described)
 
     async def _ends(self) -> tuple[str, str]:
         """The deployed commit and the last good one ("" where none is known). Raises: RepositoryError."""
@@ -249,7 +251,7 @@ class _Attempt:
                 break
         return fallback, _telling(attempts)
 
-    async def _complete(self, found: _Found, deployed: str, good: str) -> Proof:
+    async def _complete(self, found: _Found, others: Sequence[Candidate], deployed: str, good: str) -> Proof:
         candidate = found.candidate
         proof = replace(
             self._blank,
@@ -268,12 +270,12 @@ class _Attempt:
         culprit = next((c for c in commits if c.sha == search.culprit), None)
         site = Site(
             commit=deployed,
-            good=good,
+            good=culprit.parents[0] if culprit and culprit.parents else good,
             error=found.at_deployed.error_signature,
             crash_at=found.crash_at,
             culprit=culprit,
         )
-        tried = await find_patches(self._runs, self._test(candidate), site)
+        tried = await find_patches(self._runs, [self._test(c) for c in (candidate, *others)], site)
         return replace(proof, patch=tried.best, patches_tried=tried.patches)
 
     async def _bisect(self, found: _Found, deployed: str, good: str) -> tuple[Bisect, list[Commit]]:
@@ -292,6 +294,16 @@ class _Attempt:
             return await self._runs.attempt(self._test(found.candidate), sha)
 
         return await bisect(run, commits, good=good, bad=deployed), commits
+
+
+def _witnesses(chosen: Candidate, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Candidates with other recorded inputs of the same kind, each input once."""
+    seen, found = {chosen.input.summary}, []
+    for candidate in candidates:
+        if candidate.input.strategy == chosen.input.strategy and candidate.input.summary not in seen:
+            seen.add(candidate.input.summary)
+            found.append(candidate)
+    return found[:WITNESSES]
 
 
 def _telling(attempts: Sequence[Attempt]) -> Attempt:

@@ -25,13 +25,13 @@ _NOT_CODE = (".md", ".rst", ".txt", ".adoc", ".lock")
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
-    """`changes`: path -> text after, None: removed. `only_if_same`: it is right only if the recorded input is then
-    answered as at the last good commit."""
+    """`changes`: path -> text after, None: removed. `guess`: nothing but a better answer than all others speaks for
+    it."""
 
     changes: dict[str, str | None]
     strategy: str  # revert_hunk | restore_function | revert_file | revert_commit | guard
     rationale: str
-    only_if_same: bool = False
+    guess: bool = False
 
 
 class Versions(Struct, frozen=True, kw_only=True):
@@ -180,13 +180,13 @@ def _guards(
             changes={path: guard.text},
             strategy="guard",
             rationale=" ".join(text.split()),
-            only_if_same=guard.donor,
+            guess=guard.donor,
         )
 
 
-def about_the_answer(same: bool) -> str:
-    """One sentence on whether the recorded input is answered as at the last good commit."""
-    return _template("patch/answer.j2").render(same=same).strip()
+def about_the_answer(share: float) -> str:
+    """One sentence on how much of the answer is as before the failure came in."""
+    return _template("patch/answer.j2").render(percent=int(100 * share)).strip()
 
 
 @lru_cache(maxsize=1)

@@ -1,26 +1,25 @@
 """Runs the candidates: the generated test first, then the repository's own tests, before and after."""
 
 import asyncio
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bundles.patch.agreement import Answers, mean_agreement
 from bundles.patch.candidates import Candidate, Versions, about_the_answer, candidates
 from bundles.patch.difftext import unified
-from bundles.runs import Observation, OwnTests, Runs, Test
+from bundles.runs import Changes, Observation, OwnTests, Runs, Test
 from retrieval.errors import RepositoryError
 from retrieval.model import Commit, ErrorSignature, Patch
 
-# After a patch that is accepted but answers otherwise than the last good commit, how many more are tried for one that
-# answers the same.
+# After a patch that is accepted, how many more are tried for one that answers more like before.
 _MORE = 10
-
-Answers = tuple[tuple[str, str], ...] | None
 
 
 class Site(Struct, frozen=True, kw_only=True):
-    """Where to mend: the deployed commit and the last good one, what was raised and at which line, the convicted
-    commit."""
+    """Where to mend: the deployed commit; the last one known to pass (`good`), what was raised and at which line, the
+    convicted commit."""
 
     commit: str
     good: str
@@ -36,64 +35,84 @@ class Tried(Struct, frozen=True, kw_only=True):
     best: Patch | None = None
 
 
-async def find_patches(runs: Runs, test: Test, site: Site) -> Tried:
-    """Try candidates, best first. One is accepted if with it the generated test passes and no test of the repository
-    fails that passed before. The first accepted one that answers the recorded input as the last good commit did ends
-    the search; else the first accepted one is the best. Does not raise; without a readable repository nothing is tried.
+async def find_patches(runs: Runs, tests: Sequence[Test], site: Site) -> Tried:
+    """Try candidates, best first. One is accepted if with it the generated test (the first of `tests`) passes and no
+    test of the repository fails that passed before. Of these the one is best that answers recorded inputs (those of all
+    `tests`) most like the last commit that passed did; of equals the first. Does not raise; without a readable
+    repository nothing is tried.
     """
     try:
         found, before = await _candidates(runs, site)
     except RepositoryError:
         return Tried()
     baseline = asyncio.create_task(runs.own_tests(site.commit))
-    good = asyncio.create_task(runs.observe(test, site.good, answers=True))
-    search = _Search(runs, test, site, before)
+    known = asyncio.create_task(_all_answers(runs, tests, site.good))
+    search = _Search(runs, tests, site, before)
     try:
         for start in range(0, len(found), 2):
             pair = found[start : start + 2]
             seen = await asyncio.gather(
-                *(runs.observe(test, site.commit, candidate.changes, answers=True) for candidate in pair)
+                *(runs.observe(tests[0], site.commit, candidate.changes, answers=True) for candidate in pair)
             )
             for candidate, observed in zip(pair, seen, strict=True):
-                await search.weigh(candidate, observed, (await good).answers, baseline)
+                await search.weigh(candidate, observed, await known, baseline)
                 if search.over:
                     return search.tried
         return search.tried
     finally:
-        await asyncio.gather(baseline, good)
+        await asyncio.gather(baseline, known)
+
+
+async def _all_answers(
+    runs: Runs, tests: Sequence[Test], commit: str, changes: Changes | None = None
+) -> list[Answers | None]:
+    seen = await asyncio.gather(*(runs.observe(test, commit, changes, answers=True) for test in tests))
+    return [observed.answers for observed in seen]
 
 
 class _Search:
-    def __init__(self, runs: Runs, test: Test, site: Site, before: dict[str, str]) -> None:
-        self._runs, self._test, self._site, self._before = runs, test, site, before
+    def __init__(self, runs: Runs, tests: Sequence[Test], site: Site, before: dict[str, str]) -> None:
+        self._runs, self._tests, self._site, self._before = runs, tests, site, before
         self._patches: list[Patch] = []
-        self._best: Patch | None = None
+        self._best: tuple[float, Patch, bool] | None = None  # agreement, patch, whether it is a guess
         self._since = 0
-        self.over = False
+
+    @property
+    def over(self) -> bool:
+        return self._best is not None and (self._best[0] == 1 or self._since > _MORE)
 
     @property
     def tried(self) -> Tried:
-        return Tried(patches=tuple(self._patches), best=self._best)
+        return Tried(patches=tuple(self._patches), best=self._best[1] if self._best else None)
 
     async def weigh(
-        self, candidate: Candidate, observed: Observation, good: Answers, baseline: asyncio.Task[OwnTests]
+        self,
+        candidate: Candidate,
+        observed: Observation,
+        before: Sequence[Answers | None],
+        baseline: asyncio.Task[OwnTests],
     ) -> None:
-        """Add one candidate's run to what was tried; run the repository's tests where it is worth it."""
+        """Add one candidate's run to what was tried; run the repository's tests where it may be the best."""
         patch = self._patch(candidate, observed)
-        same = observed.answers == good if observed.answers is not None and good is not None else None
-        passed = observed.attempt.outcome == "passed"
-        # What answers otherwise is not worth the repository's tests when there is one already that does.
-        worth = passed and (same or (self._best is None and not candidate.only_if_same))
-        if worth:
+        share: float | None = None
+        if observed.attempt.outcome == "passed":
+            others = await _all_answers(self._runs, self._tests[1:], self._site.commit, candidate.changes)
+            share = mean_agreement(before, [observed.answers, *others])
+        if observed.attempt.outcome == "passed" and self._may_be_best(share or 0.0, candidate.guess):
             regression = await _regression(self._runs, self._site.commit, candidate, await baseline)
-            patch = replace(patch, regression={**regression, "same_answer": same})
-            if same is not None:
-                patch = replace(patch, rationale=f"{patch.rationale} {about_the_answer(same)}")
+            patch = replace(patch, regression={**regression, "agreement": None if share is None else round(share, 3)})
+            if share is not None:
+                patch = replace(patch, rationale=f"{patch.rationale} {about_the_answer(share)}")
+            if not regression["new_failures"]:
+                self._best, self._since = (share or 0.0, patch, candidate.guess), 0
         self._patches.append(patch)
-        if worth and not patch.regression["new_failures"] and (self._best is None or same):
-            self._best = patch
-        self._since += self._best is not None
-        self.over = self._best is not None and (same is True or good is None or self._since > _MORE)
+        self._since += 1
+
+    def _may_be_best(self, share: float, guess: bool) -> bool:
+        """A guess has to be better than what is no guess, also than what comes after it."""
+        if self._best is None:
+            return share > 0 or not guess
+        return share > self._best[0] or (share == self._best[0] and self._best[2] and not guess)
 
     def _patch(self, candidate: Candidate, observed: Observation) -> Patch:
         diff = unified({path: (self._before.get(path), text) for path, text in candidate.changes.items()})
