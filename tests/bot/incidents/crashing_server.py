@@ -1,5 +1,5 @@
-"""A server that a test kills. Each line on stdin forks one; its address comes back on stdout. It tells a file, or the
-Slack that a third argument names.
+"""A server that a test kills. Each line on stdin forks one; its address comes back on stdout. It tells a file, with
+a pause between its steps, or the Slack that the third argument names.
 
 Forked from a process that has imported everything, so that twenty lives cost seconds.
 """
@@ -20,7 +20,7 @@ from bot.slack.app import Means, build_slack
 from tests.bot.incidents.parts import FileChannel, FileTriage
 
 
-def main(data: Path, log: Path, slack: str = "") -> None:
+def main(data: Path, log: Path, slack: str, pause_s: float) -> None:
     environ = {"RECEIPTS_DATA": str(data), "RECEIPTS_LISTEN": "127.0.0.1:0"}
     if slack:
         environ |= {
@@ -33,7 +33,7 @@ def main(data: Path, log: Path, slack: str = "") -> None:
 
     async def side(settings: Settings, actions: Actions, ledger: Ledger) -> Side:
         if not slack:
-            return Side(channel=FileChannel(log, ledger))
+            return Side(channel=FileChannel(log, ledger, pause_s))
         built = await build_slack(settings, actions, ledger, Means(environment={}, interval=0.01))
         return Side(channel=built.channel, handler=built.handler, close=built.close)
 
@@ -52,4 +52,4 @@ def main(data: Path, log: Path, slack: str = "") -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:])
+    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], float(sys.argv[4]))

@@ -16,11 +16,12 @@ from bot.model import BundleRef, IncidentView, Ledger, Posted, Rerun
 from retrieval.model import Alert, Case, Verdict
 
 Progress = Callable[[str, str], Awaitable[None]]
-PAUSE_S = 0.005  # between the steps of a telling, so that a process can die there
+PAUSE_S = 0.005  # between the steps of a telling, so that a process can die there by chance
 
 
 class FileChannel:
-    def __init__(self, log: Path, ledger: Ledger) -> None:
+    def __init__(self, log: Path, ledger: Ledger, pause_s: float = PAUSE_S) -> None:
+        self._pause_s = pause_s
         self._log = log
         self._ledger = ledger
 
@@ -44,14 +45,14 @@ class FileChannel:
             known = Posted(incident_id=view.incident_id, part=part, channel="C1", ts="1", revision=0)
         if known is None or not known.ts:
             await self._ledger.intend(Posted(incident_id=view.incident_id, part=part, channel="C1", digest=digest))
-            await asyncio.sleep(PAUSE_S)
+            await asyncio.sleep(self._pause_s)
             self._write({"call": "post", "part": part, "incident": view.incident_id, **content})
-            await asyncio.sleep(PAUSE_S)
+            await asyncio.sleep(self._pause_s)
         elif known.digest == digest or known.revision > view.revision:
             return
         else:
             self._write({"call": "edit", "part": part, "incident": view.incident_id, **content})
-            await asyncio.sleep(PAUSE_S)
+            await asyncio.sleep(self._pause_s)
         await self._ledger.sent(wanted)
 
     def _has(self, incident_id: str, part: str) -> bool:

@@ -8,13 +8,14 @@ import signal
 import sqlite3
 import sys
 from collections import Counter
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import aiohttp
 
 from bot.demo.workspace.server import Workspace
-from tests.bot.incidents.parts import read
+from tests.bot.incidents.parts import PAUSE_S, read
 
 ROOT = Path(__file__).parents[3]
 LIVES = 20
@@ -68,14 +69,32 @@ def unfinished(data: Path) -> int:
         database.close()
 
 
-async def live_and_die(data: Path, log: Path, delays: list[float], slack: str = "") -> set[int]:
-    """A server per delay, each killed that long after an alert was sent; a last one may finish. Returns the numbers of
-    the alerts that were acknowledged."""
+@asynccontextmanager
+async def lives_of(data: Path, log: Path, slack: str = "", pause_s: float = PAUSE_S) -> AsyncIterator[Lives]:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.bot.incidents.crashing_server", str(data), str(log), slack,
+        sys.executable, "-m", "tests.bot.incidents.crashing_server", str(data), str(log), slack, str(pause_s),
         cwd=ROOT, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
-    lives, acknowledged = Lives(process), set()
+    yield Lives(process)
+    assert process.stdin
+    process.stdin.close()
+    assert await process.wait() == 0
+
+
+async def finish(lives: Lives, data: Path) -> None:
+    """One life more, to its end."""
+    pid, _ = await lives.begin()
+    for _ in range(FINISH_S * 10):
+        if not unfinished(data):
+            break
+        await asyncio.sleep(0.1)
+    await lives.end(pid, signal.SIGTERM)
+
+
+async def live_and_die(lives: Lives, data: Path, delays: list[float]) -> set[int]:
+    """A server per delay, each killed that long after an alert was sent; a last one may finish. Returns the numbers of
+    the alerts that were acknowledged."""
+    acknowledged = set()
     async with aiohttp.ClientSession() as session:
         for number, delay in enumerate(delays):
             pid, address = await lives.begin()
@@ -83,15 +102,7 @@ async def live_and_die(data: Path, log: Path, delays: list[float], slack: str = 
             await asyncio.sleep(delay)
             await lives.end(pid, signal.SIGKILL)
             acknowledged |= {number} if await sending else set()
-        pid, _ = await lives.begin()
-        for _ in range(FINISH_S * 10):
-            if not unfinished(data):
-                break
-            await asyncio.sleep(0.1)
-        await lives.end(pid, signal.SIGTERM)
-    assert process.stdin
-    process.stdin.close()
-    assert await process.wait() == 0
+    await finish(lives, data)
     return acknowledged
 
 
@@ -107,7 +118,8 @@ def known(data: Path) -> dict[str, str]:
 async def test_nothing_is_lost_and_nothing_told_twice_over_twenty_deaths(tmp_path: Path) -> None:
     data, log = tmp_path / "data", tmp_path / "log.jsonl"
 
-    acknowledged = await live_and_die(data, log, DELAYS)
+    async with lives_of(data, log) as lives:
+        acknowledged = await live_and_die(lives, data, DELAYS)
 
     calls, told = read(log), known(data)
     posts = Counter((line["part"], line["incident"]) for line in calls if line["call"] == "post")
@@ -125,7 +137,8 @@ async def test_slack_holds_one_message_and_one_bundle_per_incident_whenever_the_
     workspace = Workspace()
     await workspace.start()
 
-    acknowledged = await live_and_die(data, tmp_path / "unused", DELAYS[:10], workspace.api_url)
+    async with lives_of(data, tmp_path / "unused", workspace.api_url) as lives:
+        acknowledged = await live_and_die(lives, data, DELAYS[:10])
 
     await workspace.close()
     told, roots = known(data), workspace.messages()
@@ -136,3 +149,21 @@ async def test_slack_holds_one_message_and_one_bundle_per_incident_whenever_the_
     assert names == dict.fromkeys(told.values(), 1)
     assert bundles == {root["ts"]: 1 for root in roots}
     assert {f"f{number}" for number in acknowledged} <= set(told)
+
+
+async def test_a_death_right_after_a_post_does_not_post_again(tmp_path: Path) -> None:
+    data, log = tmp_path / "data", tmp_path / "log.jsonl"
+    async with lives_of(data, log, pause_s=0.4) as lives, aiohttp.ClientSession() as session:
+        for part in ("root", "bundle"):
+            pid, address = await lives.begin()
+            if part == "root":
+                assert await post(session, address, 1)
+            for _ in range(3000):
+                if any(line["part"] == part for line in read(log)):
+                    break
+                await asyncio.sleep(0.005)
+            await lives.end(pid, signal.SIGKILL)
+        await finish(lives, data)
+
+    posts = [line["part"] for line in read(log) if line["call"] == "post"]
+    assert posts == ["root", "bundle"]
