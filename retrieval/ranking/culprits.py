@@ -60,12 +60,12 @@ def rank_functions(case: Case, crash: CrashGroup | None, convicted: str | None) 
     called = {callee for frame in frames for callee in case.calls.get(frame, ())}
     for suspect in case.suspects:
         weight = _verdict_weight(suspect, convicted)
-        for symbol in dict.fromkeys(suspect.symbols):
-            if is_production_path(symbol.split("::")[0]):
-                scores[symbol] += TOUCHED * weight
-    for symbol in called:
-        if symbol in scores:
-            scores[symbol] += CALLED
+        for touched in dict.fromkeys(suspect.symbols):
+            if is_production_path(touched.split("::")[0]):
+                scores[touched] += TOUCHED * weight
+    for callee in called:
+        if callee in scores:
+            scores[callee] += CALLED
     for symbol in case.symbols:
         if is_production_path(symbol.path) and symbol.kind != "class":
             scores[symbol.symbol_id] += 0.1 if symbol.symbol_id in called else 0.01
@@ -120,7 +120,11 @@ def rank_commits(
 
 
 def rank_services(case: Case, crash: CrashGroup | None) -> dict[str, float]:
-    """Score per service: how unlike its baseline it is, and where the best crash happened."""
+    """Score per service: how unlike its baseline it is, and where the best crash happened.
+
+    A crash with frames of the application outweighs every baseline; an error without a stack is often the echo of a
+    fault elsewhere, and only speaks where no baseline does.
+    """
     scores = {item.id: item.score for item in case.service_scores}
     top = max(scores.values(), default=0.0)
     for depth, service in enumerate(case.topology.path):
@@ -129,7 +133,8 @@ def rank_services(case: Case, crash: CrashGroup | None) -> dict[str, float]:
         if alert.service:
             scores.setdefault(alert.service, 0.01)
     if crash and crash.service:
-        scores[crash.service] = scores.get(crash.service, 0.0) + top + 1.0
+        weight = (top + 1.0) * crash.novelty if crash.in_app_frames else 0.5
+        scores[crash.service] = scores.get(crash.service, 0.0) + weight
     return scores
 
 

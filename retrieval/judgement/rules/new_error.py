@@ -17,7 +17,7 @@ def apply(facts: Facts) -> Draft | None:
         rule="new_error",
         failure_mode=phrase(_TEXT, "failure_mode", crash=crash),
         summary=phrase(_TEXT, "summary", crash=crash),
-        score=0.6 * symptom.strength(facts) + 0.05,
+        score=(0.6 if crash.in_app_frames else 0.2) * symptom.strength(facts) + 0.05,
         claims=claims,
         links=("symptom",),
         suspected_service=crash.service or None,
