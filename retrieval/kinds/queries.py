@@ -34,7 +34,7 @@ def queries(case: Case, *, acl: Sequence[str] = ("public",), snapshot: str = "li
         ("trace", replace(inside, kinds=("trace",), services=services)),
         ("log", replace(inside, kinds=("log",), services=services)),
         ("metric", replace(inside, kinds=("metric",), services=services, to_ns=None)),
-        ("diff", replace(base, kinds=("diff",), from_ns=window.diffs_from_ns if window else None, to_ns=until)),
+        ("diff", replace(base, kinds=("diff",), from_ns=_changes_from(case), to_ns=until)),
         ("deploy", replace(base, kinds=("deploy",), services=services, to_ns=until)),
         ("flag", replace(base, kinds=("flag",), to_ns=until)),
         ("config", replace(base, kinds=("config",), services=services, to_ns=until)),
@@ -46,6 +46,14 @@ def queries(case: Case, *, acl: Sequence[str] = ("public",), snapshot: str = "li
     if environment:
         asked += [(kind, replace(query, environment=environment)) for kind, query in asked[:2]]
     return asked
+
+
+def _changes_from(case: Case) -> int | None:
+    """How far back diffs are asked for: the window's reach, and on to the oldest commit that was deployed in it, since
+    what reached production yesterday may have been written weeks before."""
+    if case.window is None:
+        return None
+    return min([case.window.diffs_from_ns, *(suspect.commit.committed_ns for suspect in case.suspects)])
 
 
 def _told(case: Case) -> dict[str, object]:

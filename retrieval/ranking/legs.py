@@ -39,7 +39,8 @@ class Search(Struct, frozen=True, kw_only=True):
 
     now_ns: int
     weights: Weights = DEFAULT
-    limit: int = 100
+    limit: int = 200
+    per_kind: int = 25
     timeout_s: float = TIMEOUT_S
 
 
@@ -69,7 +70,7 @@ async def search(index: Index, queries: Sequence[Query], how: Search, embedder: 
     with_vectors = [replace(query, vector=vectors.get(query.text, query.vector)) for query in queries]
     answers = await asyncio.gather(*(_ask(index, query, why, how.timeout_s) for query in with_vectors))
     return Retrieval(
-        tuple(ranked(_scored(answers, how))[: how.limit]),
+        tuple(ranked(_scored(answers, how), how.per_kind)[: how.limit]),
         tuple(sorted({missing for answer in answers for missing in answer.missing})),
     )
 

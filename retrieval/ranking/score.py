@@ -6,6 +6,7 @@ Each part is 0..1. A leg that gave no answer at all is left out and the others' 
 known must not count as what is unlike. `Hit.parts` then lacks the leg's name.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
@@ -77,11 +78,21 @@ def score(
     )
 
 
-def ranked(hits: Sequence[Hit]) -> list[Hit]:
-    """Best first, each document once with its best score; ties by document id (row B5)."""
+def ranked(hits: Sequence[Hit], per_kind: int) -> list[Hit]:
+    """Best first, each document once with its best score, at most `per_kind` of a kind; ties by document id (row B5).
+
+    Of one failure there are hundreds of logs and spans that score alike; without a share for each kind they would leave
+    no room for the diff that explains them.
+    """
     best: dict[str, Hit] = {}
     for hit in hits:
         known = best.get(hit.document.id)
         if known is None or hit.score > known.score:
             best[hit.document.id] = hit
-    return sorted(best.values(), key=lambda h: (-h.score, h.document.id))
+    taken: Counter[str] = Counter()
+    kept = []
+    for hit in sorted(best.values(), key=lambda h: (-h.score, h.document.id)):
+        taken[hit.document.kind] += 1
+        if taken[hit.document.kind] <= per_kind:
+            kept.append(hit)
+    return kept

@@ -220,3 +220,31 @@ async def test_without_a_model_everything_but_the_dense_leg_works() -> None:
     assert await index.dense(query(vector=(1.0, 0.0, 0.0))) == []
     assert len(await index.lexical(query("payment"))) == 1
     await index.close()
+
+
+async def test_a_store_grows_past_its_first_columns_and_opens_again(tmp_path: Path) -> None:
+    index = await open_index(tmp_path, clock=FixedClock(), embedder=WordVectors(dimensions=4))
+    await index.put([document(f"d{n:04}", f"number {n}", service=f"s{n % 3}") for n in range(1_500)])
+    before = await index.lexical(query("number 1499", services=("s1", "s2"), limit=3))
+    assert await index.settle() == ""  # type: ignore[attr-defined]
+    await index.close()
+
+    again = await open_index(tmp_path, clock=FixedClock())
+
+    assert await again.count(query()) == 1_500
+    assert await again.lexical(query("number 1499", services=("s1", "s2"), limit=3)) == before
+    assert len(await again.dense(query(vector=(1.0, 0.0, 0.0, 0.0), limit=2_000))) == 1_500
+    await again.close()
+
+
+async def test_a_full_disk_is_said_and_nothing_of_the_batch_is_there(tmp_path: Path) -> None:
+    index = await open_index(tmp_path, clock=FixedClock())
+    await index.put([document("1")])
+    index._database._writer.execute("PRAGMA max_page_count = 1")  # type: ignore[attr-defined]
+
+    with pytest.raises(StoreError, match="full") as refused:
+        await index.put([document(f"big{n}", "word " * 5_000) for n in range(50)])
+
+    assert refused.value.reason is Reason.UNAVAILABLE
+    assert [h.document.id for h in await index.lexical(query(limit=99))] == ["1"]
+    await index.close()

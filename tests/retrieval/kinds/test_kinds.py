@@ -12,7 +12,7 @@ from retrieval.index import open_index
 from retrieval.kinds import KINDS, Keeping, Material, load_sources, store_sources
 from retrieval.kinds.log import COUNT
 from retrieval.kinds.postmortem import CAUSE_WEIGHT, CEREMONY_WEIGHT
-from retrieval.model import CaseSources, Document, LogRecord, SourceRef, Symbol
+from retrieval.model import CaseSources, Document, FileChange, Hunk, LogRecord, SourceRef, Symbol
 from retrieval.ports import Index
 from tests.building import BAD, FRAMES, GUILTY, MINUTE, ONSET, a_commit, a_log, a_series, a_span
 from tests.contract.index_documents import FixedClock, RefusesHunter2, query
@@ -248,3 +248,23 @@ def test_frames_are_named_as_the_crash_groups_name_them() -> None:
 
 def test_a_deploy_is_found_by_its_commit() -> None:
     assert all(d.keys["commit_sha"] == BAD and BAD in d.text for d in documents("deploy"))
+
+
+def test_a_long_change_is_cut_between_hunks_and_each_part_has_its_own_symbols() -> None:
+    def symbol(name: str, start: int) -> Symbol:
+        return Symbol(
+            symbol_id=f"a.py::{name}", language="python", kind="function", path="a.py", name=name, qualname=name,
+            start_line=start, end_line=start + 99,
+        )  # fmt: skip
+
+    hunks = tuple(
+        Hunk(old_start=at, old_lines=0, new_start=at, new_lines=100, added=("x",) * 100) for at in (1, 201, 401)
+    )
+    change = FileChange(path="a.py", status="modified", hunks=hunks)
+    binary = FileChange(path="logo.png", status="added", binary=True)
+    commit = replace(a_commit(GUILTY, "a.py", "Rewrite"), files=(change, binary))
+
+    made = documents("diff", commits=(commit,), touched={("shop", GUILTY): (symbol("f", 1), symbol("g", 401))})
+
+    assert [d.symbols for d in made] == [("a.py::f",), ("a.py::f", "a.py::g"), ("a.py::g",), ()]
+    assert [d.keys["diff_id"][-2:] for d in made] == ["#0", "#1", "#2", "#0"]

@@ -6,7 +6,7 @@ from retrieval.index import open_index
 from retrieval.kinds import KINDS, Material, queries, store_sources
 from retrieval.model import Case
 from retrieval.ranking.legs import retrieve
-from tests.building import FRAMES, GUILTY, ONSET, a_case, a_commit, an_alert
+from tests.building import FRAMES, GUILTY, MINUTE, ONSET, a_case, a_commit, an_alert
 from tests.contract.index_documents import FixedClock
 from tests.retrieval.kinds.incident import FAILING, sources
 
@@ -29,6 +29,14 @@ def test_every_kind_is_asked_within_its_reach() -> None:
     assert by_kind["log"].services == ("price",)
     assert by_kind["postmortem"].services == ()
     assert all(q.acl == ("team",) and q.snapshot == "build-2" and q.kinds == (kind,) for kind, q in asked)
+
+
+def test_diffs_reach_back_to_the_oldest_commit_that_was_deployed() -> None:
+    made = case()
+    old = a_commit(GUILTY, "price/format.py", "Written long before", at=ONSET - 90_000 * MINUTE)
+    made = replace(made, suspects=(replace(made.suspects[0], commit=old), *made.suspects[1:]))
+
+    assert dict(queries(made))["diff"].from_ns == old.committed_ns
 
 
 def test_the_alert_s_words_and_the_crash_s_places_are_asked_for() -> None:

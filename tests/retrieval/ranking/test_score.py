@@ -79,8 +79,8 @@ def test_a_document_s_own_weight_scales_its_words() -> None:
 def test_each_document_is_ranked_once_by_its_best_score_and_ties_by_id() -> None:
     hits = [score(ASKED, document(key), {"lexical": value}, NOW) for key, value in (("b", 0.5), ("a", 0.5), ("b", 0.9))]
 
-    assert [h.document.id for h in ranked(hits)] == ["b", "a"]
-    assert [h.document.id for h in ranked(list(reversed(hits[:2])))] == ["a", "b"]
+    assert [h.document.id for h in ranked(hits, 9)] == ["b", "a"]
+    assert [h.document.id for h in ranked(list(reversed(hits[:2])), 9)] == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -116,3 +116,10 @@ def test_symbols_match_across_the_ways_they_are_printed() -> None:
     assert symbol_overlap(query(symbols=("a.py::f",)), document("1", symbols=("b.py::f",))) == 0.0
     assert symbol_overlap(query(keys={"t": "1"}), document("1", keys={"t": "1"})) == 1.0
     assert symbol_overlap(query(), document("1")) == 0.0
+
+
+def test_no_kind_crowds_out_the_others() -> None:
+    logs = [score(ASKED, document(f"log{n}"), {"lexical": 1.0}, NOW) for n in range(9)]
+    diff = score(ASKED, document("diff", kind="diff"), {"lexical": 0.1}, NOW)
+
+    assert [h.document.id for h in ranked([*logs, diff], 2)] == ["log0", "log1", "diff"]
