@@ -71,12 +71,30 @@ def _manifest(case: Case, files: Mapping[str, bytes], versions: Mapping[str, str
         "flags": _flags(case),
         "config": _config(case),
         "evidence": [{"id": e.id, "file": f"evidence/{e.id}.json", "sha256": e.sha256} for e in case.evidence],
-        "test": {"path": proof.test, "command": list(proof.command)} if proof and proof.test else None,
+        "test": _test(proof) if proof and proof.test else None,
         "commands": [" ".join(proof.command)] if proof and proof.test else [],
         "patches": _patches(proof),
         "versions": dict(sorted(versions.items())),
         "files": {path: digest(content) for path, content in sorted(files.items())},
         "result": result(case, timings=False),
+    }
+
+
+def _test(proof: Proof) -> dict[str, Any]:
+    """What to run, where, and what must be seen; `environment` is where the service declares its dependencies."""
+    attempt = proof.at_deployed
+    signature = attempt.error_signature if attempt else None
+    return {
+        "path": proof.test,
+        "command": list(proof.command),
+        "service": proof.service,
+        "repo": proof.repo,
+        "environment": proof.environment.get("declared", ""),
+        "expected": {
+            "type": signature.type if signature else "",
+            "message": signature.message if signature else "",
+            "frames": list(attempt.frames) if attempt else [],
+        },
     }
 
 

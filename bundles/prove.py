@@ -217,6 +217,7 @@ class _Attempt:
         return {
             "language": _language(self._runs.service, self._crash),
             "python": environment.python,
+            "declared": self._runs.service.environment,
             "requirements": environment.declared,
             "requirements_digest": environment.digest,
             "requirements_note": environment.reason,
