@@ -155,15 +155,15 @@ def _assigned(source: Source, module: Module, node: ast.Assign | ast.AnnAssign) 
 
 def _factory_kind(source: Source, module: Module, call: ast.Call) -> str:
     name = origin(module, call.func).rsplit(".", 1)[-1]
-    made = [f for f in source.functions if f.name == name and not f.owner and not f.nested]
-    return _returned_kind(source, made[0]) if len(made) == 1 else ""
+    made = source.unique_function(name)
+    return _returned_kind(source, made) if made else ""
 
 
 def _defined(source: Source, module: Module, node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[App]:
     direct = _callable_kind(node, len(node.args.args))
     if direct:
         return [_app(module, direct, node.name, node.name, 1)]
-    function = next((f for f in source.functions if f.node is node), None)
+    function = next((f for f in source.named.get(node.name, ()) if f.node is node), None)
     if function is None:
         return []
     kind = _returned_kind(source, function)
@@ -212,8 +212,8 @@ def _returned_kind(source: Source, function: Function, depth: int = 0) -> str:
             kind = _kind_of(source, module, node.value)
             if not kind and depth < 3 and isinstance(node.value, ast.Call):
                 called = origin(module, node.value.func).rsplit(".", 1)[-1]
-                other = [f for f in source.functions if f.name == called and not f.owner and f is not function]
-                kind = _returned_kind(source, other[0], depth + 1) if len(other) == 1 else ""
+                other = source.unique_function(called)
+                kind = _returned_kind(source, other, depth + 1) if other and other is not function else ""
             if kind:
                 return kind
     return ""
@@ -222,13 +222,11 @@ def _returned_kind(source: Source, function: Function, depth: int = 0) -> str:
 def _django(source: Source, prefix: str) -> list[App]:
     """`get_wsgi_application()` under the settings module that the project itself names."""
     names: dict[str, str] = {}
-    for module in source.modules.values():
-        if not module.path.startswith(prefix):
-            continue
-        for node in ast.walk(module.tree):
-            found = _settings_module(node)
-            if found and (not module.is_test or found not in names):
-                names.setdefault(found, module.path)
+    paths = sorted(source.settings, key=lambda path: (source.modules[path].is_test, path))
+    for path in paths:
+        if path.startswith(prefix):
+            for name in source.settings[path]:
+                names.setdefault(name, path)
     for text in source.texts:
         for match in _SETTINGS_MODULE.finditer(text):
             names.setdefault(match[1], "")
@@ -249,20 +247,3 @@ def _django(source: Source, prefix: str) -> list[App]:
             )
         )
     return out
-
-
-def _settings_module(node: ast.AST) -> str:
-    """X in `os.environ.setdefault("DJANGO_SETTINGS_MODULE", X)` or `os.environ["DJANGO_SETTINGS_MODULE"] = X`."""
-    if isinstance(node, ast.Call) and len(node.args) == 2:
-        key, value = node.args
-        if isinstance(key, ast.Constant) and key.value == "DJANGO_SETTINGS_MODULE" and isinstance(value, ast.Constant):
-            return str(value.value)
-    if (
-        isinstance(node, ast.Assign)
-        and isinstance(node.targets[0], ast.Subscript)
-        and isinstance(node.value, ast.Constant)
-    ):
-        key = node.targets[0].slice
-        if isinstance(key, ast.Constant) and key.value == "DJANGO_SETTINGS_MODULE":
-            return str(node.value.value)
-    return ""

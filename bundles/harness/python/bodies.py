@@ -99,13 +99,10 @@ def reads_body(stack: list[Located], source: Source) -> bool:
 def _near(stack: list[Located], source: Source) -> list[Function]:
     """The functions on the stack and those that they call directly by an unambiguous name."""
     functions = {id(h.function): h.function for h in stack}
-    by_name: dict[str, list[Function]] = {}
-    for function in source.functions:
-        by_name.setdefault(function.name, []).append(function)
     for here in stack:
         for node in own_nodes(here.function.node):
             if isinstance(node, ast.Call):
-                called = by_name.get(dotted(node.func).rsplit(".", 1)[-1], [])
+                called = source.named.get(dotted(node.func).rsplit(".", 1)[-1], ())
                 functions.update({id(f): f for f in called if len(called) == 1})
     return list(functions.values())
 

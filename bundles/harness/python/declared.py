@@ -1,7 +1,7 @@
 """What a Python file declares: functions, methods and classes with what they take (pure)."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
@@ -63,10 +63,11 @@ class Class(Struct, frozen=True, kw_only=True):
 
 
 class Where(Struct, frozen=True):
-    """The file and the dotted module that a declaration stands in."""
+    """The file and the dotted module that a declaration stands in; ids of functions that yield."""
 
     path: str
     module: str
+    generators: Collection[int] = ()
 
 
 def collect(where: Where, tree: ast.Module, functions: list[Function], classes: dict[str, list[Class]]) -> None:
@@ -104,7 +105,7 @@ def _function(where: Where, node: ast.FunctionDef | ast.AsyncFunctionDef, prefix
         qualname=prefix + node.name,
         kind=kind,
         is_async=isinstance(node, ast.AsyncFunctionDef),
-        is_generator=any(isinstance(n, ast.Yield | ast.YieldFrom) for n in own_nodes(node)),
+        is_generator=id(node) in where.generators,
         nested="<locals>" in prefix,
         params=params[1:] if kind in ("method", "classmethod", "property") else params,
         node=node,

@@ -60,14 +60,16 @@ class Filled(Struct, frozen=True):
 def templates_of(source: Source, errors: bool) -> tuple[Template, ...]:
     """All log templates of the repository, or (`errors`) all messages of `raise` statements."""
     found = []
-    for module in source.modules.values():
-        if module.is_test:
-            continue
-        for node in ast.walk(module.tree):
-            pieces = _raised(node) if errors else _logged(node)
-            template = _compile(pieces, module.path, getattr(node, "lineno", 0)) if pieces else None
-            if template:
-                found.append(template)
+    if errors:
+        written = [(path, node.lineno, _raised(node)) for path, node in source.raises]
+    else:
+        sites = [s for name in sorted(_METHODS) for s in source.sites.get(name, ())]
+        sites.sort(key=lambda s: (s.path, s.call.lineno, s.call.col_offset))
+        written = [(s.path, s.call.lineno, _logged(s.call)) for s in sites]
+    for path, line, pieces in written:
+        template = _compile(pieces, path, line) if pieces else None
+        if template:
+            found.append(template)
     return tuple(found)
 
 

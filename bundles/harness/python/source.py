@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct, field
 
 from bundles.harness.python.declared import Class, Function, Where, collect
+from bundles.harness.python.scan import Facts, Site, scan
 from retrieval.model.paths import repo_path
 
 _DOTTED = re.compile(r"^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?::\w+)?$")
@@ -34,14 +35,23 @@ class Source(Struct, frozen=True, kw_only=True):
 
     modules: dict[str, Module]
     functions: tuple[Function, ...]
+    named: dict[str, tuple[Function, ...]]
     classes: dict[str, tuple[Class, ...]]
     strings: dict[str, tuple[str, ...]]
     files: tuple[str, ...]
+    sites: dict[str, tuple[Site, ...]] = field(default_factory=dict)  # calls outside tests, by the names that they call
+    raises: tuple[tuple[str, ast.Raise | ast.Assert], ...] = ()
+    settings: dict[str, tuple[str, ...]] = field(default_factory=dict)  # path -> values of DJANGO_SETTINGS_MODULE
     texts: tuple[str, ...] = ()  # Dockerfiles, Procfiles and the like, which may say how the service is started
 
     def unique_class(self, name: str) -> Class | None:
         """The only class of that name; dotted names match by their last parts."""
         found = [c for c in self.classes.get(name.rsplit(".", 1)[-1], ()) if c.qualname.endswith(name) or "." in name]
+        return found[0] if len(found) == 1 else None
+
+    def unique_function(self, name: str) -> Function | None:
+        """The only function of that name that stands in no class and no other function."""
+        found = [f for f in self.named.get(name, ()) if not f.owner and not f.nested]
         return found[0] if len(found) == 1 else None
 
     def function_at(self, path: str, name: str, line: int | None) -> Function | None:
@@ -79,31 +89,44 @@ def read_source(tree: Path) -> Source:
 
 def index_source(parsed: dict[str, ast.Module], files: tuple[str, ...], texts: tuple[str, ...] = ()) -> Source:
     """Pure half of `read_source`."""
-    roots = _Roots(parsed, texts)
-    modules = {}
-    for path in sorted(parsed):
-        root, name = roots.of(path)
-        is_test = bool({"tests", "test"} & set(PurePosixPath(path).parts[:-1])) or _test_file(path)
-        imports = _imports(parsed[path], name, path.endswith("__init__.py"))
-        modules[path] = Module(path=path, name=name, root=root, tree=parsed[path], imports=imports, is_test=is_test)
+    scanned = {path: scan(path, parsed[path]) for path in sorted(parsed)}
+    roots = _Roots(scanned, texts)
+    modules = {path: _module(path, parsed[path], facts, roots.of(path)) for path, facts in scanned.items()}
     functions: list[Function] = []
     classes: dict[str, list[Class]] = {}
     strings: dict[str, set[str]] = {}
-    for module in modules.values():
-        if module.is_test:
+    sites: dict[str, list[Site]] = {}
+    raises: list[tuple[str, ast.Raise | ast.Assert]] = []
+    for path, facts in scanned.items():
+        if modules[path].is_test:
             continue
-        collect(Where(module.path, module.name), module.tree, functions, classes)
-        for node in ast.walk(module.tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 200:
-                strings.setdefault(node.value, set()).add(module.path)
+        collect(Where(path, modules[path].name, facts.generators), parsed[path], functions, classes)
+        raises += [(path, node) for node in facts.raises]
+        for text in facts.strings:
+            strings.setdefault(text, set()).add(path)
+        for name, site in facts.calls:
+            sites.setdefault(name, []).append(site)
+    named: dict[str, list[Function]] = {}
+    for function in functions:
+        named.setdefault(function.name, []).append(function)
     return Source(
         modules=modules,
         functions=tuple(functions),
+        named={name: tuple(found) for name, found in named.items()},
         classes={name: tuple(found) for name, found in classes.items()},
         strings={text: tuple(sorted(paths)) for text, paths in sorted(strings.items())},
         files=files,
+        sites={name: tuple(found) for name, found in sites.items()},
+        raises=tuple(raises),
+        settings={path: tuple(facts.settings) for path, facts in scanned.items() if facts.settings},
         texts=texts,
     )
+
+
+def _module(path: str, tree: ast.Module, facts: Facts, root: tuple[str, str]) -> Module:
+    is_test = bool({"tests", "test"} & set(PurePosixPath(path).parts[:-1])) or _test_file(path)
+    imports = _imports(facts.imports, root[1], path.endswith("__init__.py"))
+    return Module(path=path, name=root[1], root=root[0], tree=tree, imports=imports, is_test=is_test)
 
 
 def _serve_texts(tree: Path, files: tuple[str, ...]) -> Iterator[str]:
@@ -137,16 +160,27 @@ def _test_file(path: str) -> bool:
 class _Roots:
     """Which folder of a file is the import root: packages by `__init__.py`, else what the code itself imports."""
 
-    def __init__(self, parsed: dict[str, ast.Module], texts: tuple[str, ...]) -> None:
-        self._packages = {str(PurePosixPath(p).parent) for p in parsed if p.endswith("__init__.py")}
+    def __init__(self, scanned: dict[str, Facts], texts: tuple[str, ...]) -> None:
+        self._packages = {str(PurePosixPath(p).parent) for p in scanned if p.endswith("__init__.py")}
         self._imported: dict[str, int] = {}
-        for tree in parsed.values():
-            for node in ast.walk(tree):
+        self._below: dict[str, int] = {}  # how many imported names lie in a package
+        for facts in scanned.values():
+            for node in facts.imports:
                 for name in _absolute(node):
-                    self._imported[name] = self._imported.get(name, 0) + 1
+                    self._count(name)
+            for text in facts.strings:  # "shop.settings", "app.main:app"
+                if _DOTTED.match(text):
+                    self._count(text.split(":")[0])
         for text in texts:
             for name in _NAMED.findall(text):
-                self._imported[name] = self._imported.get(name, 0) + 1
+                self._count(name)
+
+    def _count(self, name: str) -> None:
+        self._imported[name] = self._imported.get(name, 0) + 1
+        parts = name.split(".")
+        for end in range(1, len(parts)):
+            package = ".".join(parts[:end])
+            self._below[package] = self._below.get(package, 0) + 1
 
     def of(self, path: str) -> tuple[str, str]:
         pure = PurePosixPath(path)
@@ -157,38 +191,32 @@ class _Roots:
         stem = [] if pure.name == "__init__.py" else [pure.stem]
         best, best_score = depth, -1
         for cut in range(depth, -1, -1):
-            dotted = ".".join([*parts[cut:], *stem])
-            score = self._imported.get(dotted, 0) + sum(
-                n
-                for name, n in self._imported.items()
-                if cut < len(parts) and name.startswith(".".join(parts[cut:]) + ".")
-            )
+            name, package = ".".join([*parts[cut:], *stem]), ".".join(parts[cut:])
+            score = self._imported.get(name, 0) + self._below.get(package, 0)
             if score > best_score and (cut == depth or score > 0):
                 best, best_score = cut, score
         return "/".join(parts[:best]), ".".join([*parts[best:], *stem]) or pure.stem
 
 
-def _absolute(node: ast.AST) -> Iterator[str]:
+def _absolute(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     if isinstance(node, ast.Import):
         for alias in node.names:
             yield alias.name
-    elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+    elif node.level == 0 and node.module:
         yield node.module
         for alias in node.names:
             yield f"{node.module}.{alias.name}"
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _DOTTED.match(node.value):
-        yield node.value.split(":")[0]  # "shop.settings", "app.main:app"
 
 
-def _imports(tree: ast.Module, module: str, is_package: bool) -> dict[str, str]:
+def _imports(nodes: list[ast.Import | ast.ImportFrom], module: str, is_package: bool) -> dict[str, str]:
     found: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 found[alias.asname or alias.name.split(".")[0]] = (
                     alias.name if alias.asname else alias.name.split(".")[0]
                 )
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = node.module or ""
             if node.level:
                 up = module.split(".")

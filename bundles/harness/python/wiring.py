@@ -15,6 +15,7 @@ from bundles.harness.python.declared import dotted, own_nodes
 from bundles.harness.python.source import Module, Source
 
 _DEPTH = 6
+MAX_SITES = 50
 _BUILTINS = frozenset(dir(builtins))
 
 
@@ -31,32 +32,22 @@ class _Unwired(Exception):
 
 
 def wiring_of(source: Source, name: str) -> Wired | None:
-    """The first call of class or function `name` outside tests whose arguments can be written out; entry points are
-    looked at first."""
-    modules = sorted(source.modules.values(), key=lambda m: (not m.path.endswith("__main__.py"), m.path))
-    for module in modules:
-        if module.is_test:
+    """The first call of class or function `name`, or of an alternative constructor (`Store.load`), outside tests whose
+    arguments can be written out; entry points are looked at first."""
+    other = [
+        s for s in source.sites.get(f"{name}.", ()) if _makes(source, name, dotted(s.call.func).rsplit(".", 1)[-1])
+    ]
+    sites = sorted((*source.sites.get(name, ()), *other), key=lambda s: not s.path.endswith("__main__.py"))
+    for site in sites[:MAX_SITES]:
+        try:
+            return _Inliner(source, source.modules[site.path], site.scope).wired(site.call)
+        except _Unwired:
             continue
-        for scope in _scopes(module.tree):
-            for node in own_nodes(scope):
-                if isinstance(node, ast.Call) and _names(node.func, name):
-                    try:
-                        return _Inliner(source, module, scope).wired(node)
-                    except _Unwired:
-                        continue
     return None
 
 
-def _names(func: ast.expr, name: str) -> bool:
-    """`Store(...)`, `store.Store(...)`, or an alternative constructor `Store.load(...)`."""
-    text = dotted(func)
-    parts = text.split(".")
-    return bool(text) and (parts[-1] == name or (len(parts) > 1 and parts[-2] == name and name[:1].isupper()))
-
-
-def _scopes(tree: ast.Module) -> list[ast.AST]:
-    inner = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-    return [tree, *inner]
+def _makes(source: Source, owner: str, method: str) -> bool:
+    return any(f.kind == "classmethod" and f.owner.endswith(owner) for f in source.named.get(method, ()))
 
 
 class _Inliner:
