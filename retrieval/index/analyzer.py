@@ -28,7 +28,7 @@ def analyze(text: str) -> list[str]:
     return [term for token in _TOKEN.findall(text) for term in _terms(token[:_MAX_TOKEN])]
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=32_768)
 def _terms(token: str) -> tuple[str, ...]:
     token = token.strip(_OUTER)
     whole = token.lower()

@@ -5,6 +5,7 @@ days, forty services. Vectors are random unit vectors; what a search costs does 
 """
 
 import asyncio
+import multiprocessing
 import random
 import resource
 import sys
@@ -86,7 +87,8 @@ def percentile(values: Sequence[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
-async def measure(folder: Path, scale: float) -> float:
+async def ingest(folder: Path, scale: float) -> list[Document]:
+    """Fill a store; returns every fiftieth document, to be asked about."""
     index = await open_index(folder, embedder=RandomVectors())
     documents = corpus(int(200_000 * scale), int(20_000 * scale), int(2_000 * scale))
     known: list[Document] = []
@@ -103,6 +105,13 @@ async def measure(folder: Path, scale: float) -> float:
         await settle()
     print(f"vectors           {time.perf_counter() - began:10.1f} s more until every document has one")
     await index.close()
+    disk = sum(p.stat().st_size for p in folder.iterdir()) / 1e6
+    print(f"disk              {disk:10,.0f} MB;  peak memory while ingesting {peak_mb():,.0f} MB", flush=True)
+    return known
+
+
+async def answer(folder: Path, known: Sequence[Document]) -> float:
+    """Ask a store that was just opened; returns the hybrid p95 in milliseconds."""
     began = time.perf_counter()
     index = await open_index(folder, embedder=RandomVectors())
     print(f"open              {time.perf_counter() - began:10.2f} s")
@@ -118,13 +127,28 @@ async def measure(folder: Path, scale: float) -> float:
         p95 = percentile(times, 0.95)
         print(f"{name:<17} {percentile(times, 0.5):10.1f} ms p50, {p95:.1f} ms p95, {max(times):.1f} ms worst")
     await index.close()
-    disk = sum(p.stat().st_size for p in folder.iterdir()) / 1e6
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2)
-    print(f"disk              {disk:10,.0f} MB;  peak memory of the whole run {peak:,.0f} MB")
+    print(f"memory            {peak_mb():10,.0f} MB peak while answering", flush=True)
     return p95
 
 
+def peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2)
+
+
+def run_ingest(folder: Path, scale: float) -> list[Document]:
+    return asyncio.run(ingest(folder, scale))
+
+
+def run_answer(folder: Path, known: Sequence[Document]) -> float:
+    return asyncio.run(answer(folder, known))
+
+
 def run(scale: float = 1.0) -> bool:
-    """Print the figures; True when the goal of a hybrid p95 below 50 ms is met."""
+    """Print the figures, each half in a process of its own; True when the hybrid p95 is below the goal of 50 ms."""
+    spawn = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as folder:
-        return asyncio.run(measure(Path(folder) / "store", scale)) <= GOAL_P95_MS
+        store = Path(folder) / "store"
+        with spawn.Pool(1) as pool:
+            known = pool.apply(run_ingest, (store, scale))
+        with spawn.Pool(1) as pool:
+            return pool.apply(run_answer, (store, known)) <= GOAL_P95_MS

@@ -19,12 +19,12 @@ U32 = NDArray[np.uint32]
 U64 = NDArray[np.uint64]
 Slots = NDArray[np.intp]
 
-MAX_SEGMENT = 131_072  # documents; bounds how long a merge keeps the writer busy (about a second)
+MAX_SEGMENT = 65_536  # documents; bounds what a merge costs: half a second, 0.1 GB
 _MAX_COUNT = 255  # a term's count in a document; BM25 with k1 1.2 has long saturated there
 _ENTRY = 9  # bytes: hash, count
 
 
-@lru_cache(maxsize=262_144)
+@lru_cache(maxsize=65_536)
 def term_hash(term: str) -> int:
     return int.from_bytes(hashlib.blake2b(term.encode("utf-8", "replace"), digest_size=8).digest(), "little")
 
