@@ -166,6 +166,9 @@ def _sightings(occurrence: Occurrence, service: str, peers: tuple[LogRecord, ...
         rank = _span_rank(span, entry, service)
         if rank is not None:
             out.append(_from_attributes(rank, span.attributes, span.source))
+            for event in span.events:
+                if event.name != "exception" and (body := _body(flatten(event.attributes))) is not None:
+                    out.append(_at(rank, "", "", span.source, body))
     own = [r for r in occurrence.own if isinstance(r, LogRecord)]
     for log in [*own, *occurrence.logs, *occurrence.correlated]:
         out += _from_log(2 if log.service == service else 4, log)

@@ -8,6 +8,7 @@ from msgspec import Struct
 from bundles.harness.occurrences import Occurrence
 from bundles.harness.python.calls import Located
 from bundles.harness.python.declared import Function, dotted, own_nodes
+from bundles.harness.python.pool import Pool, normal
 from bundles.harness.python.source import Source
 from bundles.harness.python.values import UNKNOWN, decode
 
@@ -65,6 +66,37 @@ def body_of(occurrence: Occurrence, stack: list[Located], source: Source) -> Bod
             if rank is not None:
                 found.append((rank, depth, Body(value.plain, form, cited)))
     return min(found, key=lambda f: f[:2])[2] if found else None
+
+
+def logged_body(pool: Pool, stack: list[Located], source: Source) -> Body | None:
+    """A document among the records of the failure that holds keys which the code on the stack reads: the one that
+    holds most of them, and where one key has to do, one that is named like a body."""
+    read = _keys_read(stack, source)
+    best: tuple[int, int, Body] | None = None
+    for order, entry in enumerate(pool.documents()):
+        plain = entry.value.plain
+        if not isinstance(plain, dict) or entry.rank > 6:
+            continue
+        shared = len(read & set(plain))
+        named = normal(entry.name).rsplit("_", 1)[-1] in _NAMES
+        if (shared >= 2 or (shared and (named or len(plain) == 1))) and (best is None or (shared, -order) > best[:2]):
+            best = (shared, -order, Body(plain, False, entry.source))
+    return best[2] if best else None
+
+
+def _keys_read(stack: list[Located], source: Source) -> set[str]:
+    keys: set[str] = set()
+    for function in _near(stack, source):
+        for node in own_nodes(function.node):
+            match node:
+                case ast.Subscript(slice=ast.Constant(value=str() as key)):
+                    keys.add(key)
+                case ast.Call(func=ast.Attribute(attr="get" | "pop"), args=[ast.Constant(value=str() as key), *_]):
+                    keys.add(key)
+        for param in function.params:
+            found = source.unique_class(param.annotation.rsplit(".", 1)[-1]) if param.annotation else None
+            keys |= {p.name for p in found.params} if found and found.fielded else set()
+    return keys
 
 
 def _rank(function: Function, name: str, source: Source, depth: int) -> tuple[int | None, bool]:

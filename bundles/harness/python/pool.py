@@ -127,6 +127,8 @@ class PoolMaker:
     def _record(self, record: LogRecord | Span, rank: int) -> Iterator[Recorded]:
         source = str(record.source)
         yield from _attributes(record.attributes, rank, source)
+        for event in record.events if isinstance(record, Span) else ():
+            yield from _attributes(event.attributes, rank, source)
         yield from _command_line(record.resource, rank, source)
         if isinstance(record, LogRecord):
             yield from self._message(self._logged, record.body, rank + 1, source)

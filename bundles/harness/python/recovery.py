@@ -10,10 +10,10 @@ from bundles.harness.downstream import Downstream, downstream_of
 from bundles.harness.occurrences import Occurrence, occurrences, short_type
 from bundles.harness.python import missing as ask
 from bundles.harness.python.apps import App, find_apps
-from bundles.harness.python.bodies import body_of, reads_body, reads_query, uses_clock
+from bundles.harness.python.bodies import body_of, logged_body, reads_body, reads_query, uses_clock
 from bundles.harness.python.calls import Call, Located, Unresolved, calls_of, stack_of
 from bundles.harness.python.formats import templates_of
-from bundles.harness.python.pool import PoolMaker
+from bundles.harness.python.pool import Pool, PoolMaker
 from bundles.harness.python.render import Surroundings, Written, call_test, http_test
 from bundles.harness.python.source import Source
 from bundles.harness.replay import earlier_requests, untraced_peers
@@ -64,18 +64,20 @@ class Recovery:
             occurrence=occurrence,
             settings=settings,
             stack=stack,
-            request=self._request(occurrence, stack),
+            request=self._request(occurrence, stack, pool),
             downstream=downstream_of(occurrence, self._crash.service),
             calls=calls,
             unresolved=unresolved,
         )
 
-    def _request(self, occurrence: Occurrence, stack: list[Located]) -> Request | None:
+    def _request(self, occurrence: Occurrence, stack: list[Located], pool: Pool) -> Request | None:
         peers = () if occurrence.trace_id else untraced_peers(self._case, self._crash.service, occurrence.time_ns)
         request = request_of(occurrence, self._crash.service, peers)
         if request is None or request.body is not None or request.method not in BODY_METHODS:
             return request
         body = body_of(occurrence, stack, self._source)
+        if body is None and not request.empty and reads_body(stack, self._source):
+            body = logged_body(pool, stack, self._source)
         if body is None:
             return request
         headers = dict(request.headers)
@@ -205,6 +207,7 @@ class Recovery:
             roots=(*sorted(others - {root})[:4], root),
             folder=self._prefix.rstrip("/"),
             clock_ns=clock_ns,
+            files=self._source.files,
             crash_function=failure.stack[-1].function.name if failure.stack else "",
         )
 

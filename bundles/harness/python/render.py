@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from functools import lru_cache
+from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -15,6 +16,7 @@ from bundles.harness.python.apps import App
 from bundles.harness.python.calls import Call
 from bundles.harness.requests import Request
 from retrieval.model import CrashGroup
+from retrieval.model.paths import repo_path
 
 FOLDER = "receipts_repro"
 _CONFIG = f"{FOLDER}/pytest.ini"
@@ -32,6 +34,7 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "handler": ("import http.client", "import http.server"),
 }
 _DOWNSTREAM = ("import http.server", "import json", "import socket", "import ssl", "import threading", "import pytest")
+_MACHINE_PATH = re.compile(r"(?P<scheme>[a-z+]+:///?)?(?P<path>/(?!dev/|etc/|proc/|usr/)[\w.@-]+(?:/[\w.@-]+)+)/?")
 _CLOCK = ("import datetime", "import time")
 
 
@@ -46,6 +49,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     folder: str
     clock_ns: int | None
     crash_function: str
+    files: tuple[str, ...] = ()
     csrf: bool = False
 
 
@@ -121,6 +125,7 @@ def _story(around: Surroundings, first: str) -> list[str]:
 
 def _written(template: str, slug: str, around: Surroundings, imports: list[str], **values: Any) -> Written:
     path = f"{FOLDER}/test_{slug}.py"
+    placed = _placed(around)
     text = (
         _templates()
         .get_template(template)
@@ -128,7 +133,8 @@ def _written(template: str, slug: str, around: Surroundings, imports: list[str],
             title=f"{around.incident}: {around.crash.service} failed with {short_type(around.crash.signature.type)}.",
             slug=slug,
             imports=_sorted([*imports, "from pathlib import Path"]),
-            environment=around.environment,
+            environment={k: v for k, v in around.environment.items() if k not in placed},
+            placed=placed,
             stubs=[_stub(s) for s in around.stubs],
             roots=around.roots,
             folder=around.folder,
@@ -140,6 +146,19 @@ def _written(template: str, slug: str, around: Surroundings, imports: list[str],
     files = {path: re.sub(r"\n{4,}", "\n\n\n", text).rstrip() + "\n", _CONFIG: "[pytest]\n"}
     command = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--noconftest", "-c", _CONFIG, path)
     return Written(files, path, command)
+
+
+def _placed(around: Surroundings) -> dict[str, tuple[str, str, str]]:
+    """Settings that are paths of the production machine: the repository's own file of that name, else a place that the
+    test may write to; (text before the path, folder, path below it)."""
+    out = {}
+    for name, value in around.environment.items():
+        match = _MACHINE_PATH.fullmatch(value)
+        if match:
+            own = repo_path(match["path"], around.files)
+            below = own or PurePosixPath(match["path"]).name
+            out[name] = (match["scheme"] or "", "ROOT" if own else "tmp_path", below)
+    return out
 
 
 def _sorted(lines: list[str]) -> list[str]:

@@ -313,3 +313,57 @@ def test_the_same_case_gives_the_same_candidates(scene):
     for at in range(3):
         scene.fails("ZeroDivisionError", "division by zero", [scene.frame("web.py", "application", "10 / b")], at_ms=at)
     assert scene.candidates() == scene.candidates()
+
+
+def test_paths_of_the_production_machine_become_the_repositorys_file_or_a_place_to_write(scene):
+    scene.write("data/points.csv", "0\n")
+    scene.write(
+        "web.py",
+        """
+import os, sqlite3
+
+def application(environ, start_response):
+    with open(os.environ["POINTS_FILE"]) as file:
+        number = int(file.read())
+    sqlite3.connect(os.environ["DATABASE"]).execute("CREATE TABLE t (x)")
+    start_response("200 OK", [])
+    return [str(1 / number).encode()]
+""",
+    )
+    scene.setting("POINTS_FILE", "/app/data/points.csv")
+    scene.setting("DATABASE", "/var/lib/shop/shop.db")
+    scene.span({"http.method": "GET", "http.target": "/"})
+    scene.fails("ZeroDivisionError", "division by zero", [scene.frame("web.py", "application", "1 /")])
+    scene.reproduces(scene.candidates().items[0])
+
+
+def test_a_body_logged_under_any_name_is_known_by_the_keys_that_the_code_reads(scene):
+    scene.write(
+        "web.py",
+        """
+import logging
+from aiohttp import web
+log = logging.getLogger("shop")
+
+def each(order):
+    return order["total"] / order["parts"]
+
+async def pay(request):
+    wanted = await request.json()
+    log.info("paying %s", wanted)
+    return web.json_response({"each": each(wanted)})
+
+def build_app():
+    app = web.Application()
+    app.router.add_post("/pay", pay)
+    return app
+""",
+    )
+    scene.log("paying {'total': 12, 'parts': 0, 'who': None}")
+    scene.log("context", other={"total": 1})
+    scene.span({"http.method": "POST", "http.target": "/pay", "http.status_code": 500})
+    frames = [scene.frame("web.py", "pay", "each(wanted)"), scene.frame("web.py", "each", "order[")]
+    scene.fails("ZeroDivisionError", "division by zero", frames)
+    first = scene.candidates().items[0]
+    assert first.input.http["body"] == {"total": 12, "parts": 0, "who": None}
+    scene.reproduces(first)
