@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from opentelemetry import trace
 
 from bot.incidents.absorb import Intent
-from bot.incidents.presenter import Presenter
+from bot.incidents.presenter import Presenter, end
 from bot.incidents.records import Conclusion, Delivery, Job, Records
 from bot.intake.sources import AlertSource, Unreadable
 from bot.metrics import Metrics
@@ -107,9 +107,7 @@ class Engine:
         self._tasks = [asyncio.get_running_loop().create_task(loop) for loop in loops]
 
     async def stop(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end(self._tasks)
         self._tasks = []
         await self._presenter.stop()
 
@@ -190,8 +188,10 @@ class Engine:
             return
         due_ns = await self._records.next_run_ns()
         wait_s = HEARTBEAT_S if due_ns is None else min(max((due_ns - now_ns) / 1e9, 0.01), HEARTBEAT_S)
+        # Not `wait_for`: on Python 3.11 it swallows a cancellation that comes with the event, and a stop hangs.
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._due.wait(), wait_s)
+            async with asyncio.timeout(wait_s):
+                await self._due.wait()
 
     async def _work(self, job: Job) -> None:
         if self._options.kill_switch:

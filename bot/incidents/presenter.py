@@ -6,6 +6,7 @@ known from the records, so nothing is lost when the process dies here; the chann
 
 import asyncio
 import logging
+from collections.abc import Iterable
 
 from bot.incidents.records import Pending, Records
 from bot.metrics import Metrics
@@ -15,6 +16,15 @@ log = logging.getLogger(__name__)
 AT_ONCE = 8
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 60.0
+
+
+async def end(tasks: Iterable[asyncio.Task[None]]) -> None:
+    """Cancel until they are done: `asyncio.wait_for` of Python 3.11, which others use, may swallow a cancellation."""
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=1.0)
 
 
 class Presenter:
@@ -41,10 +51,7 @@ class Presenter:
 
     async def stop(self) -> None:
         self._again.clear()
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end(self._tasks.values())
 
     def _ended(self, incident_id: str) -> None:
         del self._tasks[incident_id]

@@ -81,7 +81,8 @@ async def read_body(request: web.Request, limit: int) -> bytes | web.Response:
     if (request.content_length or 0) > limit:
         return too_large
     try:
-        body = await asyncio.wait_for(request.read(), READ_S)
+        async with asyncio.timeout(READ_S):
+            body = await request.read()
     except HTTPRequestEntityTooLarge:
         return too_large
     except TimeoutError:

@@ -104,10 +104,12 @@ def test_a_proved_incident_shows_verdict_claims_lamps_test_patch_and_evidence() 
         '<span class="verdict">proved</span>', "confidence 0.93", "14 s", "no model",
         'href="/incidents/inc-1/bundle"', "cd" * 32, "format_discount() gets None",
         '<a class="cite" href="#E1">E1</a>', 'id="E1"', "logs/price.jsonl:7", "ab" * 32,
-        'class="lamp green"></span>passed at the last good commit', 'class="lamp red"></span>failed at the deployed commit',
+        'class="lamp green"></span>passed at the last good commit',
+        'class="lamp red"></span>failed at the deployed commit',
         "as in production: AttributeError", "passed with the patch", "Convicted by bisect", "cccccccccc",
         "def test_it():", "--- a", "gateway → checkout → price", "errors on old pods", "run the test",
-        "the flag coupon_text", "none of payment", "12 logs", "deploy of price at aaaaaaaaaa (25 %)", "onset: errors rise",
+        "the flag coupon_text", "none of payment", "12 logs", "deploy of price at aaaaaaaaaa (25 %)",
+        "onset: errors rise",
     ):  # fmt: skip
         assert part in page, part
     assert page.index("deploy of price at bbbbbbbbbb") < page.index("onset: errors rise") < page.index("fires")
