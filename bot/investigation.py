@@ -19,7 +19,7 @@ from bundles.pack import size_of, write_zip
 from bundles.trees import trees_of
 from retrieval.errors import RepositoryError
 from retrieval.model import Alert, Case, CaseSources
-from retrieval.ports import Clock, Index, Repository
+from retrieval.ports import Clock, Embedder, Index, Repository
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class Setting:
     clock: Clock
     bundles: Path
     prover: Prover | None = None
+    embedder: Embedder | None = None
     windows: Windows = field(default_factory=Windows)
     acl: tuple[str, ...] = ("public",)
 
@@ -68,6 +69,7 @@ class Investigator:
         tools = Tools(
             index=material.index,
             clock=setting.clock,
+            embedder=setting.embedder,
             repositories=material.repositories,
             prover=setting.prover,
             windows=setting.windows,

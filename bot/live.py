@@ -54,7 +54,9 @@ async def make_triage(settings: Settings) -> Triage:
 
     load = from_store(index, services=services, repositories=repositories, windows=windows)
     bundles = settings.data / BUNDLES
-    return Investigator(load, Setting(clock=SystemClock(), bundles=bundles, prover=prover, windows=windows))
+    return Investigator(
+        load, Setting(clock=SystemClock(), bundles=bundles, prover=prover, embedder=embedder, windows=windows)
+    )
 
 
 async def embedder_of(settings: Settings) -> Embedder | None:

@@ -36,7 +36,7 @@ from retrieval.model import (
     SourceRef,
     Window,
 )
-from retrieval.ports import Clock, Index, Repository
+from retrieval.ports import Clock, Embedder, Index, Repository
 from retrieval.ranking.legs import retrieve
 
 Progress = Callable[[str, str], Awaitable[None]]
@@ -56,10 +56,12 @@ class Windows:
 
 @dataclass(frozen=True)
 class Tools:
-    """What the stages work with. `prover` None: nothing is executed. `acl` is what the asker may see."""
+    """What the stages work with. `prover` None: nothing is executed; `embedder` None: search does without vectors.
+    `acl` is what the asker may see."""
 
     index: Index
     clock: Clock
+    embedder: Embedder | None = None
     repositories: Mapping[str, Repository] = field(default_factory=dict)
     prover: Prover | None = None
     windows: Windows = field(default_factory=Windows)
@@ -180,7 +182,8 @@ async def _survey(case: Case, tools: Tools) -> Case:
 
 async def _retrieve(case: Case, tools: Tools) -> list[Hit]:
     asked = [query for _, query in queries(case, acl=tools.acl)]
-    return await retrieve(tools.index, asked, at_ns=case.onset.at_ns if case.onset else 0)
+    at_ns = case.onset.at_ns if case.onset else 0
+    return await retrieve(tools.index, asked, at_ns=at_ns, embedder=tools.embedder)
 
 
 def load_span(window: Window | None, alerts: Sequence[Alert], windows: Windows) -> tuple[int, int]:

@@ -1,10 +1,8 @@
-"""A small service with a history, in real git, and this program's own environment as its prepared one."""
+"""A small service with a history in real git, and a prepared environment that needs no network."""
 
 import os
 import shutil
 import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from bundles.environment import Environments
 from bundles.sandbox import Sandbox, SandboxSettings
 from retrieval.code.git import GitRepository, open_repository
 from retrieval.model import ServiceInfo
+from tests.prepared import prepare_environment, world_readable_folder
 
 
 class Work:
@@ -62,9 +61,8 @@ def work(tmp_path: Path) -> Work:
 
 @pytest.fixture(scope="session")
 def cache() -> Iterator[Path]:
-    """One for all tests; not below pytest's own folders, which are closed to the user that runs are dropped to."""
-    folder = Path(tempfile.mkdtemp(prefix="receipts-cache-"))
-    folder.chmod(0o755)
+    """One for all tests."""
+    folder = world_readable_folder()
     yield folder
     shutil.rmtree(folder)
 
@@ -79,10 +77,14 @@ def environments(cache: Path) -> Environments:
     return Environments(dict(os.environ), cache)
 
 
+@pytest.fixture(scope="session")
+def prepared(cache: Path) -> Path:
+    return prepare_environment(cache)
+
+
 @pytest.fixture
-def service() -> ServiceInfo:
-    """Its dependencies are those of the program that runs the tests: no network is needed."""
-    return ServiceInfo(name="shop", repo="shop", language="python", environment=sys.prefix)
+def service(prepared: Path) -> ServiceInfo:
+    return ServiceInfo(name="shop", repo="shop", language="python", environment=str(prepared))
 
 
 @pytest.fixture
