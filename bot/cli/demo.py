@@ -134,8 +134,12 @@ def _lamps(case: Case | None) -> list[dict[str, Any]]:
 
 
 async def _serve(ended: Played) -> None:
-    stop = asyncio.Event()
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, stop.set)
     click.echo(f"page      {ended.page}  (Ctrl-C ends it)")
-    await stop.wait()
+    try:
+        await stop.wait()
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)

@@ -1,6 +1,9 @@
 """`receipts demo` from its arguments to its exit code."""
 
+import asyncio
 import json
+import os
+import signal
 import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
@@ -8,13 +11,15 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 
-from bot.cli import demo
+from bot.cli import demo, triage
+from bot.demo.play import Played
 from bot.demo.repository import CULPRIT
 from bundles.environment import Environments
 from bundles.harness import HARNESSES
 from bundles.prove import Workshop
 from bundles.sandbox import Sandbox, SandboxSettings
 from retrieval.errors import BadInput
+from tests.bot.slack.views import view
 
 
 @pytest.mark.sandbox
@@ -47,6 +52,25 @@ def test_from_nothing_to_a_proved_hypothesis(
     assert (tmp_path / "out" / "demo" / "case" / "alert.json").exists()
 
 
+@pytest.mark.sandbox
+@pytest.mark.timeout(240)
+def test_triage_of_its_case_folder_is_proved_too(
+    offline: dict[str, str], case: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in offline.items():
+        monkeypatch.setenv(name, value)
+
+    result = CliRunner().invoke(triage.command, [str(case), "--json", "--out", str(tmp_path / "out")])
+
+    told = json.loads(result.stdout)
+    assert told["verdict"] == "proved"
+    assert told["hypothesis"]["suspected_commit"] == CULPRIT
+    assert told["hypothesis"]["suspected_function"].endswith("format_discount")
+    assert told["proof"]["bisect"]["culprit"] == CULPRIT
+    assert len(told["proof"]["bisect"]["acquitted"]) >= 6
+    assert told["ranked"]["services"][0]["id"] == "price"
+
+
 def test_where_the_sandbox_does_not_hold_nothing_is_run_and_the_exit_code_is_3(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,3 +93,19 @@ def test_an_output_folder_that_is_a_file_is_bad_input(tmp_path: Path) -> None:
 
     assert isinstance(result.exception, BadInput)
     assert result.exception.subject == "--out"
+
+
+async def test_the_page_is_served_until_it_is_interrupted(capsys: pytest.CaptureFixture[str]) -> None:
+    ended = Played(view=view(), messages=[], channel="incidents", page="http://127.0.0.1:1/incidents/inc-1")
+    serving = asyncio.create_task(demo._serve(ended))
+    await asyncio.sleep(0)
+    os.kill(os.getpid(), signal.SIGINT)
+
+    await asyncio.wait_for(serving, 5)
+
+    assert "page      http://127.0.0.1:1/incidents/inc-1" in capsys.readouterr().out
+
+
+def test_what_was_not_proved_is_not_lit() -> None:
+    assert [lamp["lit"] for lamp in demo._lamps(None)] == [False, False, False]
+    assert demo._culprit(None)["culprit"] == ""

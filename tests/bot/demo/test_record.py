@@ -1,50 +1,33 @@
-"""The incident recorded anew from running services, and triaged like the shipped one."""
+"""The incident recorded anew from running services."""
 
-import tempfile
 from pathlib import Path
 
 import pytest
 
-from bot.app import SystemClock
-from bot.cli.triage import parse_alert, read_alert
 from bot.demo.case_folder import build_case
 from bot.demo.record.services import Fleet, Ground, Instance
-from bot.demo.repository import CULPRIT
-from bot.investigation import Investigator, Setting, incident_id_of
-from bot.material import from_folder
-from bot.workshop import make_workshop, prover_of
+from bot.demo.repository import RELEASES
 from retrieval.errors import BadInput
+from retrieval.ingest.case_folder import read_sources
 from retrieval.ingest.redaction import throwaway_redactor
-from retrieval.model import Verdict
 
 
-async def silent(stage: str, known: str) -> None:
-    return None
-
-
-@pytest.mark.sandbox
 @pytest.mark.timeout(240)
-async def test_a_fresh_recording_is_proved_too(offline: dict[str, str]) -> None:
-    with tempfile.TemporaryDirectory(prefix="receipts-test-") as folder:
-        case = Path(folder) / "case"
-        await build_case(case, fresh=True, environ=offline)
-        assert sorted(path.name for path in (case / "traces").iterdir()) == [
-            "checkout.jsonl",
-            "price.jsonl",
-            "storefront.jsonl",
-        ]
-        redactor = throwaway_redactor()
-        setting = Setting(clock=SystemClock(), bundles=Path(folder), prover=prover_of(make_workshop(offline, redactor)))
-        body = read_alert(case)
-        alerts = parse_alert(body, "alertmanager")
-        told, bundle = await Investigator(from_folder(case, redactor), setting).run(
-            incident_id_of(body), alerts, wish=None, progress=silent
-        )
-    assert told.verdict is Verdict.PROVED
-    assert told.proof
-    assert told.proof.bisect
-    assert told.proof.bisect.culprit == CULPRIT
-    assert bundle
+async def test_a_fresh_recording_tells_the_same_incident(offline: dict[str, str], tmp_path: Path) -> None:
+    await build_case(tmp_path / "fresh", fresh=True, environ=offline)
+
+    told = await read_sources(tmp_path / "fresh", redactor=throwaway_redactor(), scratch=tmp_path / "scratch")
+
+    assert not told.problems
+    assert {span.service for span in told.spans} == {"storefront", "checkout", "price"}
+    failed = [span for span in told.spans if span.service == "price" and span.failed]
+    assert len(failed) >= 5
+    assert {span.resource["service.version"] for span in failed} == {RELEASES.price_canary[:12]}
+    assert {span.exception and span.exception.type for span in failed} == {"AttributeError"}
+    assert len(told.tests) > 40
+    assert {test.outcome for test in told.tests} == {"passed"}
+    for path in (tmp_path / "fresh").glob("*/*.jsonl"):
+        assert str(tmp_path) not in path.read_text()
 
 
 async def test_packages_that_cannot_be_installed_are_named_with_a_remedy(tmp_path: Path) -> None:
