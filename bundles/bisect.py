@@ -57,9 +57,8 @@ class _Search:
             return self.found(None, "the test does not pass before the oldest of the commits")
         culprit, between = await self._narrow([base, *chain])
         if between:
-            return self.found(
-                None, f"{between} commits between the last that passes and the first that fails cannot be judged"
-            )
+            reason = f"commits between the last that passes and {culprit[:12]} cannot be judged: {between}"
+            return self.found(None, reason)
         merged = [parent for parent in self._commits[culprit].parents[1:] if parent in self._commits]
         for parent in merged:
             if _is_bad(await self.look(parent)):

@@ -228,15 +228,15 @@ def summarise(result: RunResult) -> OwnTests:
 
 def lay_over(base: Path, changes: Changes, destination: Path) -> Path:
     """A copy of `base` (hard links, so that it costs next to nothing) with files written over it or removed. A path
-    that would leave the tree, also through a link in it, is ignored."""
-    shutil.copytree(base, destination, symlinks=True, copy_function=os.link)
+    that would leave the tree, also through a link in it, or that needs a file to be a folder, is ignored."""
+    shutil.copytree(base, destination, symlinks=True, copy_function=_link)
     destination.chmod(0o755)
     for path, text in sorted(changes.items()):
         pure = PurePosixPath(path)
         target = destination / pure
         if pure.is_absolute() or ".." in pure.parts or not _stays(destination, target):
             continue
-        if target.is_symlink() or target.exists():
+        if target.is_symlink() or target.is_file():
             target.unlink()  # never through a hard link: the other end is the shared tree
         if text is not None:
             for folder in [p for p in reversed(target.parents) if destination in p.parents and not p.exists()]:
@@ -247,6 +247,16 @@ def lay_over(base: Path, changes: Changes, destination: Path) -> Path:
     return destination
 
 
+def _link(source: str, destination: str) -> None:
+    try:
+        os.link(source, destination)
+    except OSError:  # a file system without hard links
+        shutil.copy2(source, destination)
+
+
 def _stays(root: Path, target: Path) -> bool:
-    real = os.path.realpath(target.parent)
-    return real == os.path.realpath(root) or real.startswith(os.path.realpath(root) + os.sep)
+    """Whether what holds the target is a folder of the tree, or will be made one, and the target is none itself."""
+    real, top = os.path.realpath(target.parent), os.path.realpath(root)
+    inside = real == top or real.startswith(top + os.sep)
+    standing = next(folder for folder in target.parents if os.path.lexists(folder))
+    return inside and standing.is_dir() and (target.is_symlink() or not target.is_dir())
