@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q install
 PYTEST_FLAGS ?= -n 2
 
-.PHONY: demo test lint lock bench clean services
+.PHONY: demo test lint lock bench clean services readme
 
 demo: $(VENV)/.base
 	$(BIN)/receipts demo
@@ -46,6 +46,10 @@ lock:
 	$(LOCK) pyproject.toml --extra vectors -o requirements/vectors.txt
 	$(LOCK) pyproject.toml --extra vectors --extra test -o requirements/test.txt
 	$(LOCK) requirements/build.in -o requirements/build.txt
+
+# The settings table of the README, from the schema.
+readme: $(VENV)/.test
+	$(BIN)/python -m tests.readme
 
 clean:
 	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache .coverage*

@@ -10,7 +10,10 @@ import importlib, os, pkgutil, sys
 ROOT = sys.argv[1]
 sys.path.insert(0, ROOT)
 OURS = tuple(os.path.join(ROOT, p) + os.sep for p in ("bot", "bundles", "retrieval"))
-FORBIDDEN = ("socket.connect", "socket.bind", "subprocess.Popen", "os.system", "os.exec", "os.fork", "os.mkdir", "sqlite3.connect")
+FORBIDDEN = (
+    "socket.connect", "socket.bind", "subprocess.Popen", "os.system", "os.exec", "os.fork", "os.mkdir", "sqlite3.connect",
+)
+LIBRARY = ("os.py", "_collections_abc.py", "<frozen os>", "<frozen _collections_abc>")
 bad = []
 
 def importer():
@@ -32,7 +35,7 @@ sys.addaudithook(watch)
 class Watched(type(os.environ)):
     def __getitem__(self, key):
         frame = sys._getframe(1)
-        while frame is not None and frame.f_code.co_filename.endswith(("os.py", "_collections_abc.py", "<frozen os>")) or "frozen" in frame.f_code.co_filename:
+        while frame is not None and frame.f_code.co_filename.endswith(LIBRARY):
             frame = frame.f_back
         if frame is not None and frame.f_code.co_filename.startswith(OURS):
             bad.append(f"environment {key} {frame.f_code.co_filename[len(ROOT) + 1:]}:{frame.f_lineno}")
