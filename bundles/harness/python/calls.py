@@ -26,10 +26,13 @@ class Call(Struct, frozen=True, kw_only=True):
 
     function: Function
     expression: str
+    receiver: str  # the object that a method is called on, "" for functions
     imports: tuple[str, ...]
     arguments: tuple[tuple[str, str], ...]
+    plain: tuple[tuple[str, Any], ...]  # the arguments as plain data, where they are
     rank: int
     caught: bool
+    lacks: tuple[tuple[str, tuple[str, ...]], ...]  # parameter -> keys that were not recorded
     depth: int
     sources: tuple[str, ...]
     time_ns: int
@@ -177,10 +180,13 @@ class _Maker:
                 Call(
                     function=function,
                     expression=code,
+                    receiver=receiver[0] if function.kind == "method" else "",
                     imports=tuple(dict.fromkeys([*imports, *self._import(function)])),
                     arguments=tuple((n, a.value.code) for n, a in chosen.items()),
+                    plain=tuple((n, a.value.plain) for n, a in chosen.items() if _exact(a.value)),
                     rank=max((a.rank for a in used), default=0),
                     caught=caught,
+                    lacks=tuple((n, a.lacks) for n, a in chosen.items() if a.lacks),
                     depth=depth,
                     sources=tuple(dict.fromkeys(s for a in used for s in a.sources)),
                     time_ns=self._occurrence.time_ns,

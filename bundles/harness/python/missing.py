@@ -6,7 +6,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from bundles.harness.base import Missing
 from bundles.harness.occurrences import Occurrence
-from bundles.harness.python.calls import Unresolved
+from bundles.harness.python.calls import Call, Unresolved
 from bundles.harness.requests import Request
 
 _DATABASE = (
@@ -39,6 +39,12 @@ def arguments_missing(unresolved: Unresolved) -> Missing:
     return _asked(
         "arguments", function=unresolved.function.qualname, path=unresolved.function.path, params=unresolved.params
     )
+
+
+def fields_missing(call: Call) -> Missing:
+    """Keys of a mapping that the code reads and no record held."""
+    param, keys = call.lacks[0]
+    return _asked("fields", function=call.function.qualname, path=call.function.path, param=param, keys=keys)
 
 
 def answers_missing(calls: tuple[str, ...]) -> Missing:

@@ -41,6 +41,7 @@ class Argument(Struct, frozen=True):
     value: Value
     rank: int
     sources: tuple[str, ...]
+    lacks: tuple[str, ...] = ()  # keys that the code reads and nothing recorded
 
 
 class Builder:
@@ -149,7 +150,8 @@ class Builder:
             return None
         inner = ", ".join(f"{key!r}: {p.value.code}" for key, p in parts.items())
         imports = tuple(i for p in parts.values() for i in p.value.imports)
-        return Argument(Value(f"{{{inner}}}", imports), ASSEMBLED, _cited(parts.values()))
+        lacks = tuple(key for key in shape.optional if key not in parts)
+        return Argument(Value(f"{{{inner}}}", imports), ASSEMBLED, _cited(parts.values()), lacks)
 
     def _part(self, owner: str, name: str) -> Argument | None:
         for wanted in (f"{owner}.{name}", name):

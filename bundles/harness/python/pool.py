@@ -6,7 +6,7 @@ exception's message was made from, 4 the rest of the trace, 5 correlated records
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -57,7 +57,17 @@ class Pool:
         exact = [e for e in self.entries if e.name and normal(e.name) == wanted]
         ending = [e for e in self.entries if e not in exact and e.name and normal(e.name).endswith("_" + wanted)]
         whole = [e for e in self.entries if e.name and "_" in wanted and wanted.endswith("_" + normal(e.name))]
-        return [*exact, *ending, *(e for e in whole if len(normal(e.name)) > 3)]
+        return [*exact, *ending, *(e for e in whole if len(normal(e.name)) > 3), *self._of_plural(wanted)]
+
+    def _of_plural(self, wanted: str) -> list[Recorded]:
+        """`codes="HAM1-1,HAM1-2"` for a parameter `code`: each of them."""
+        out = []
+        for entry in self.entries:
+            plain = entry.value.plain
+            if entry.name and normal(entry.name).rsplit("_", 1)[-1] in (f"{wanted}s", f"{wanted}es"):
+                items = plain.split(",") if isinstance(plain, str) else plain if isinstance(plain, list) else []
+                out += [Recorded(wanted, literal(item), entry.rank + 1, entry.source) for item in items[:3] if item]
+        return out
 
     def documents(self) -> list[Recorded]:
         """Recorded objects and lists."""
@@ -81,8 +91,9 @@ class PoolMaker:
     ) -> None:
         self._source, self._logged, self._raised, self._settings = source, logged, raised, settings
 
-    def pool(self, occurrence: Occurrence) -> Pool:
-        entries: list[Recorded] = []
+    def pool(self, occurrence: Occurrence, answers: Iterable[tuple[str, Any, str]] = ()) -> Pool:
+        """`answers` are what a person gave: (name, value, citation); nothing is more direct."""
+        entries = [Recorded(name, literal(value), 0, cited, True) for name, value, cited in answers]
         for thrown in occurrence.thrown:
             frames = thrown.info.trace.frames if thrown.info.trace else ()
             for frame in frames:

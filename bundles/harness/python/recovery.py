@@ -5,6 +5,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bundles.harness.answers import argument_answers, with_answers
 from bundles.harness.base import Candidate, Candidates, Missing
 from bundles.harness.downstream import Downstream, downstream_of
 from bundles.harness.occurrences import Occurrence, occurrences, short_type
@@ -16,6 +17,7 @@ from bundles.harness.python.formats import templates_of
 from bundles.harness.python.pool import Pool, PoolMaker
 from bundles.harness.python.render import Surroundings, Written, call_test, http_test
 from bundles.harness.python.source import Source
+from bundles.harness.python.volume import Volume, volume_of
 from bundles.harness.replay import earlier_requests, untraced_peers
 from bundles.harness.requests import BODY_METHODS, Request, request_of
 from bundles.harness.settings import Settings, settings_at
@@ -57,7 +59,8 @@ class Recovery:
 
     def _failure(self, occurrence: Occurrence) -> _Failure:
         settings = settings_at(self._case, self._crash.service, occurrence.time_ns, self._source.strings)
-        pool = PoolMaker(self._source, self._logged, self._raised, settings.values).pool(occurrence)
+        maker = PoolMaker(self._source, self._logged, self._raised, settings.values)
+        pool = maker.pool(occurrence, argument_answers(self._case))
         stack, _ = stack_of(occurrence, self._crash, self._source)
         calls, unresolved = calls_of(occurrence, self._crash, self._source, pool)
         return _Failure(
@@ -73,6 +76,9 @@ class Recovery:
     def _request(self, occurrence: Occurrence, stack: list[Located], pool: Pool) -> Request | None:
         peers = () if occurrence.trace_id else untraced_peers(self._case, self._crash.service, occurrence.time_ns)
         request = request_of(occurrence, self._crash.service, peers)
+        request, answer = with_answers(request, self._case, self._crash.service)
+        if request is not None and answer:
+            request = replace(request, citations=(*request.citations, answer))
         if request is None or request.body is not None or request.method not in BODY_METHODS:
             return request
         body = body_of(occurrence, stack, self._source)
@@ -157,18 +163,27 @@ class Recovery:
         out: list[Candidate] = []
         for _, _, call, failure in chosen[:MAX_CALLS]:
             root = self._source.modules[call.function.path].root
+            volume = volume_of(self._case, failure.occurrence, self._source, call)
+            if volume:
+                out.append(self._call_candidate(failure, call, root, None, volume))
             out += [self._call_candidate(failure, call, root, clock) for clock in self._clocks(failure)]
         return out[:MAX_CALLS]
 
-    def _call_candidate(self, failure: _Failure, call: Call, root: str, clock_ns: int | None) -> Candidate:
-        written = call_test(call, self._around(failure, root, clock_ns))
+    def _call_candidate(
+        self, failure: _Failure, call: Call, root: str, clock_ns: int | None, volume: Volume | None = None
+    ) -> Candidate:
+        written = call_test(call, self._around(failure, root, clock_ns), volume)
         recorded = {
             "path": call.function.path,
             "qualname": call.function.qualname,
             "kwargs": dict(call.arguments),
             "expression": call.expression,
         }
-        return self._candidate(failure, written, "call", call.expression[:200], call.sources, call=recorded)
+        cited, summary = call.sources, call.expression[:200]
+        if volume:
+            recorded["rows"] = {volume.table: volume.rows}
+            cited, summary = (*cited, *volume.citations), f"{summary} on {volume.rows} rows of {volume.table}"
+        return self._candidate(failure, written, "call", summary, cited, call=recorded)
 
     def _candidate(
         self,
@@ -234,6 +249,8 @@ class Recovery:
             out.append(ask.application_missing(service))
         if not any(f.stack for f in self._failures):
             out.append(ask.stack_missing(service, error))
+        lacking = [c for f in self._failures for c in f.calls if c.lacks]
+        out += [ask.fields_missing(c) for c in lacking[-1:]]
         if not requests:
             unresolved = [f.unresolved[-1] for f in self._failures if f.unresolved]
             out += [ask.arguments_missing(u) for u in unresolved[:1]]
@@ -248,7 +265,9 @@ class Recovery:
         if not requests or any(r.query for _, r in requests):
             return []
         failure, request = requests[0]
-        return [ask.query_missing(request, failure.occurrence)] if reads_query(failure.stack) else []
+        if request.method in BODY_METHODS or not reads_query(failure.stack):
+            return []
+        return [ask.query_missing(request, failure.occurrence)]
 
 
 def _directness(rank: int) -> int:

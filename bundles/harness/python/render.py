@@ -14,6 +14,7 @@ from msgspec import Struct
 from bundles.harness.occurrences import short_type
 from bundles.harness.python.apps import App
 from bundles.harness.python.calls import Call
+from bundles.harness.python.volume import Volume
 from bundles.harness.requests import Request
 from retrieval.model import CrashGroup
 from retrieval.model.paths import repo_path
@@ -92,19 +93,22 @@ def http_test(request: Request, app: App, around: Surroundings, prelude: tuple[R
     )
 
 
-def call_test(call: Call, around: Surroundings) -> Written:
-    """A call of one function with recorded arguments."""
-    needed = [*(_WATCH if call.caught else ()), *_shared(around)]
+def call_test(call: Call, around: Surroundings, volume: Volume | None = None) -> Written:
+    """A call of one function with recorded arguments, on a table of production's size where that is given."""
+    needed = [*(_WATCH if call.caught else ()), *_shared(around), *(("import sqlite3",) if volume else ())]
     own = [line for line in call.imports if _is_standard(line)]
+    counted = f" on {volume.rows} rows of {volume.table}, stand-ins but for what was recorded" if volume else ""
     return _written(
         "call.py.j2",
         _slug(call.function.qualname),
         around,
         [*needed, *own],
-        citations=call.sources,
-        summary=f"{call.function.qualname}() with the arguments that production recorded.",
+        citations=(*call.sources, *(volume.citations if volume else ())),
+        summary=f"{call.function.qualname}() with the arguments that production recorded{counted}.",
         story=_story(around, f"`{call.function.path}::{call.function.qualname}` was on the stack."),
-        call=call.expression,
+        call=f"subject{call.expression.removeprefix(call.receiver)}" if volume else call.expression,
+        receiver=call.receiver,
+        volume=volume,
         call_imports=[line for line in call.imports if not _is_standard(line)],
         caught=call.caught,
         through=around.crash_function,

@@ -23,6 +23,7 @@ from retrieval.model import (
     FlagChange,
     Frame,
     LogRecord,
+    Series,
     ServiceInfo,
     SourceRef,
     Span,
@@ -43,6 +44,7 @@ class Scene:
         self.logs: list[LogRecord] = []
         self.config: list[ConfigChange] = []
         self.flags: list[FlagChange] = []
+        self.series: list[Series] = []
         self.prefix = ""
         self._crashes: list[LogRecord] = []
 
@@ -139,6 +141,10 @@ class Scene:
             FlagChange(at_ns=NOW + at_ms * 1_000_000, flag=name, value=value, service="shop", source=source)
         )
 
+    def measured(self, metric: str, labels: dict[str, str], value: float) -> None:
+        source = SourceRef("metrics/m.jsonl", 1 + len(self.series))
+        self.series.append(Series(metric=metric, labels=labels, points=((NOW - 60_000_000_000, value),), source=source))
+
     @property
     def case(self) -> Case:
         info = ServiceInfo(name="shop", repo="shop", path_prefix=self.prefix, language="python")
@@ -147,6 +153,7 @@ class Scene:
             logs=tuple(self.logs),
             config=tuple(self.config),
             flags=tuple(self.flags),
+            series=tuple(self.series),
             services={"shop": info},
         )
         return Case(incident_id="INC-1", alerts=(), sources=sources)
