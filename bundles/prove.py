@@ -7,6 +7,7 @@ same proof: no times, paths or process ids get into it, and what is chosen does 
 """
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from msgspec import Struct
@@ -158,8 +159,9 @@ class _Attempt:
             return replace(self._blank, not_run_reason=f"there is no test harness for {language} yet")
         try:
             deployed, good = await self._ends()
-            tree = await self._runs.tree(deployed)
-            environment = await self._runs.environment(deployed)
+            tree, environment, _ = await asyncio.gather(
+                self._runs.tree(deployed), self._runs.environment(deployed), self._ahead(good)
+            )
         except RepositoryError as error:
             return self._unreadable(error)
         found = await harness.candidates(self._case, self._crash, tree)
@@ -177,6 +179,12 @@ class _Attempt:
             )  # fmt: skip
         proof = await self._complete(chosen, _witnesses(chosen.candidate, found.items), deployed, good)
         return replace(proof, environment=described)
+
+    async def _ahead(self, good: str) -> None:
+        """Prepare what the last good commit needs meanwhile; what goes wrong is met again when it is run."""
+        if good:
+            with contextlib.suppress(RepositoryError):
+                await self._runs.environment(good)
 
     async def _ends(self) -> tuple[str, str]:
         """The deployed commit and the last good one ("" where none is known). Raises: RepositoryError."""

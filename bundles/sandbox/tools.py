@@ -18,6 +18,7 @@ _SYSTEM_PATH = "/usr/bin:/usr/local/bin:/bin:/usr/sbin:/sbin"
 # and nothing is allocated above (systemd, "Users, Groups, UIDs and GIDs on systemd systems").
 _FREE_USERS = 1_879_050_000
 _FREE_SPAN = 50_000
+_INSIDE = "/opt/python"
 _SMALL_USER = 65_533  # where a container maps only the first 65536 users; 65534 may own files that belong to no one
 
 
@@ -33,10 +34,10 @@ class Programs(Struct, frozen=True, kw_only=True):
 
 
 class Interpreter(Struct, frozen=True, kw_only=True):
-    """A Python as the sandbox sees it. `prefix` is mounted at itself when it is not under /usr. `site` is the folder
-    inside on which prepared dependencies are mounted, so that they take the place that they have in a venv (after the
-    standard library, `.pth` files honoured); "" where the interpreter has none. `masked` are emptied: what happens to
-    be installed on this machine is not part of a service's environment."""
+    """A Python as the sandbox sees it: paths are those inside; `mounts` says what they are here (inside -> host).
+    `site` is the folder on which prepared dependencies are mounted, so that they take the place that they have in a
+    venv (after the standard library, `.pth` files honoured); "" where the interpreter has none. `masked` are emptied:
+    what happens to be installed on this machine is not part of a service's environment."""
 
     executable: str
     prefix: str
@@ -131,21 +132,30 @@ def _complete(prefix: Path, minor: str) -> bool:
 
 
 def _describe(prefix: Path, minor: str) -> Interpreter:
-    executable = prefix / "bin" / f"python{minor}"
-    sites = [prefix / "lib" / f"python{minor}" / name for name in ("site-packages", "dist-packages")]
-    if str(prefix) in ("/usr", "/usr/local"):
-        sites = [prefix / "lib" / f"python{minor}" / "site-packages"] if str(prefix) == "/usr/local" else []
-        sites += [Path(f"/usr/local/lib/python{minor}/dist-packages"), Path("/usr/lib/python3/dist-packages")]
+    """Under /usr it is where it is; from anywhere else it is mounted at `/opt/python`, which it finds itself at."""
+    library = f"lib/python{minor}"
+    if not prefix.is_relative_to("/usr"):
+        return Interpreter(
+            executable=f"{_INSIDE}/bin/python{minor}",
+            prefix=_INSIDE,
+            version=minor,
+            mounts={_INSIDE: str(prefix)},
+            site=f"{_INSIDE}/{library}/site-packages" if (prefix / library / "site-packages").is_dir() else "",
+            library_path=f"{_INSIDE}/lib",
+        )
+    sites = [prefix / library / "site-packages"]
+    if str(prefix) in ("/usr", "/usr/local"):  # Debian's Python looks into both, whoever filled them
+        sites += [Path(f"/usr/local/{library}/dist-packages"), Path("/usr/lib/python3/dist-packages")]
+    if str(prefix) == "/usr":
+        sites = sites[1:]
     present = [str(site) for site in sites if site.is_dir()]
-    outside = not prefix.is_relative_to("/usr")
     return Interpreter(
-        executable=str(executable),
+        executable=str(prefix / "bin" / f"python{minor}"),
         prefix=str(prefix),
         version=minor,
-        mounts={str(prefix): str(prefix)} if outside else {},
+        mounts={},
         site=present[0] if present else "",
         masked=tuple(present[1:]),
-        library_path=str(prefix / "lib") if outside else "",
     )
 
 
