@@ -199,7 +199,9 @@ def load_span(window: Window | None, alerts: Sequence[Alert], windows: Windows) 
 
 def _known_alert(case: Case) -> str:
     alert = case.alerts[0]
-    return f"{alert.service}: {alert.summary}" if alert.service else alert.summary
+    if not alert.service or alert.service in alert.summary:
+        return alert.summary
+    return f"{alert.service}: {alert.summary}"
 
 
 def _known_crash(case: Case) -> str:

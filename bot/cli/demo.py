@@ -24,7 +24,7 @@ from retrieval.ingest.redaction import throwaway_redactor
 from retrieval.model import Case, Verdict
 from retrieval.texts import environment
 
-PICTURE, CASE = "channel.svg", "case"
+PICTURE, MESSAGE, CASE = "channel.svg", "message.svg", "case"
 
 
 @click.command(name="demo")
@@ -75,7 +75,7 @@ def _emptied(out: Path) -> Iterator[Path]:
     """The folder without what an earlier demo left in it. Raises: BadInput."""
     try:
         out.mkdir(parents=True, exist_ok=True)
-        for old in [*out.glob("inc-*.zip"), out / PICTURE]:
+        for old in [*out.glob("inc-*.zip"), out / PICTURE, out / MESSAGE]:
             old.unlink(missing_ok=True)
         shutil.rmtree(out / CASE, ignore_errors=True)
     except OSError as error:
@@ -88,6 +88,8 @@ def _written(ended: Played, out: Path, case: Path | None) -> str:
     view = ended.view
     picture = out / PICTURE
     picture.write_text(render_svg(ended.messages, channel=ended.channel), encoding="utf-8")
+    roots = [m for m in ended.messages if m.get("thread_ts", m.get("ts")) == m.get("ts")]
+    (out / MESSAGE).write_text(render_svg(roots, channel=ended.channel), encoding="utf-8")
     bundle = None
     if view.bundle is not None:
         bundle = out / view.bundle.path.name

@@ -146,7 +146,8 @@ class _Watched:
 
     async def end(self) -> IncidentView:
         try:
-            await asyncio.wait_for(self._ended.wait(), LIMIT_S)
+            async with asyncio.timeout(LIMIT_S):
+                await self._ended.wait()
         except TimeoutError:
             raise StoreUnavailable(f"the triage did not end in {LIMIT_S:g} s", subject="demo") from None
         assert self._view is not None

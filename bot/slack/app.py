@@ -142,7 +142,8 @@ def _bolt(api: SlackApi, secret: str, api_url: str) -> AsyncApp:
 async def _identity(api: SlackApi) -> Identity:
     """Within a second or not at all: an acknowledgement never waits for Slack's own API."""
     try:
-        return await asyncio.wait_for(api.identity(), _IDENTITY_SECONDS)
+        async with asyncio.timeout(_IDENTITY_SECONDS):
+            return await api.identity()
     except (SlackError, TimeoutError):
         return Identity()
 

@@ -182,6 +182,6 @@ def found(hit: Hit, why: str) -> Cite:
         content=canonical(document),
         quote=quote(document.title + (": " if document.title and document.text else "") + document.text),
         why=why,
-        time_ns=document.time_ns,
+        time_ns=document.time_ns or None,
         service=document.service,
     )

@@ -15,7 +15,14 @@ class Shift(Struct, frozen=True, kw_only=True):
     after: float
     size: float
 
+    @property
+    def labels(self) -> str:
+        """What tells the series from its neighbours: its labels but for the service."""
+        shown = (k for k in sorted(self.series.labels) if k not in _SERVICE_LABELS)
+        return ", ".join(f"{k} {self.series.labels[k]}" for k in shown)
 
+
+_SERVICE_LABELS = frozenset({"service", "service_name", "job", "instance"})
 MIN_POINTS = 3
 MIN_SIZE = 4.0
 

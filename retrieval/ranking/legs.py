@@ -85,7 +85,8 @@ async def _vectors(
     work = asyncio.ensure_future(embedder.embed(wanted))
     work.add_done_callback(_retrieved)
     try:
-        vectors = await asyncio.wait_for(asyncio.shield(work), timeout_s)
+        async with asyncio.timeout(timeout_s):
+            vectors = await asyncio.shield(work)
     except TimeoutError:
         return {}, "timeout"
     except EmbeddingUnavailable:
@@ -121,7 +122,8 @@ async def _ask(index: Index, query: Query, no_vector: str, timeout_s: float) -> 
 
 async def _leg(call: Callable[[Query], Awaitable[list[Hit]]], query: Query, timeout_s: float) -> list[Hit] | str:
     try:
-        return await asyncio.wait_for(call(query), timeout_s)
+        async with asyncio.timeout(timeout_s):
+            return await call(query)
     except TimeoutError:
         return "timeout"
     except StoreUnavailable:

@@ -11,7 +11,8 @@ ROOT = sys.argv[1]
 sys.path.insert(0, ROOT)
 OURS = tuple(os.path.join(ROOT, p) + os.sep for p in ("bot", "bundles", "retrieval"))
 FORBIDDEN = (
-    "socket.connect", "socket.bind", "subprocess.Popen", "os.system", "os.exec", "os.fork", "os.mkdir", "sqlite3.connect",
+    "socket.connect", "socket.bind", "subprocess.Popen", "os.system", "os.exec", "os.fork", "os.mkdir",
+    "sqlite3.connect",
 )
 LIBRARY = ("os.py", "_collections_abc.py", "<frozen os>", "<frozen _collections_abc>")
 bad = []
