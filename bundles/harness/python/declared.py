@@ -114,13 +114,13 @@ def _function(where: Where, node: ast.FunctionDef | ast.AsyncFunctionDef, prefix
 
 
 def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """Nodes of a function's own body, without those of functions and classes inside it."""
-    stack = list(ast.iter_child_nodes(node))
+    """Nodes of a function's own body, without those of functions and classes inside it, in order."""
+    stack = list(ast.iter_child_nodes(node))[::-1]
     while stack:
         child = stack.pop()
         yield child
         if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            stack.extend(ast.iter_child_nodes(child))
+            stack.extend(list(ast.iter_child_nodes(child))[::-1])
 
 
 def parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[Param, ...]:

@@ -14,6 +14,7 @@ from bundles.harness.python.apps import App, find_apps
 from bundles.harness.python.bodies import body_of, logged_body, reads_body, reads_query, uses_clock
 from bundles.harness.python.calls import Call, Located, Unresolved, calls_of, stack_of
 from bundles.harness.python.formats import templates_of
+from bundles.harness.python.objects import ASSEMBLED
 from bundles.harness.python.pool import Pool, PoolMaker
 from bundles.harness.python.render import Surroundings, Written, call_test, http_test
 from bundles.harness.python.source import Source
@@ -233,32 +234,40 @@ class Recovery:
         return not reads_body(failure.stack, self._source)
 
     def _missing(self) -> list[Missing]:
-        out: list[Missing] = []
         service, error = self._crash.service, short_type(self._crash.signature.type)
         if not self._failures:
             return [ask.stack_missing(service, error)]
         requests = [(f, f.request) for f in self._failures if f.request]
-        for failure, request in requests:
-            if not self._complete(failure, request):
-                out.append(ask.body_missing(request, failure.occurrence))
-                break
-        out += self._unread(requests)
-        if not requests and self._apps and not any(f.calls for f in self._failures):
-            out.append(ask.request_missing(service))
-        if requests and not self._apps:
-            out.append(ask.application_missing(service))
+        out = self._missing_of_requests(requests)
         if not any(f.stack for f in self._failures):
             out.append(ask.stack_missing(service, error))
-        lacking = [c for f in self._failures for c in f.calls if c.lacks]
-        out += [ask.fields_missing(c) for c in lacking[-1:]]
-        if not requests:
-            unresolved = [f.unresolved[-1] for f in self._failures if f.unresolved]
-            out += [ask.arguments_missing(u) for u in unresolved[:1]]
+        out += self._missing_of_calls(bool(requests))
         bodiless = tuple(dict.fromkeys(c for f in self._failures for c in f.downstream.bodiless))
         out += [ask.answers_missing(bodiless[:5])] if bodiless else []
         if any(ask.is_database(f.occurrence) for f in self._failures):
             out.append(ask.state_missing(service, error))
         return out
+
+    def _missing_of_requests(self, requests: list[tuple[_Failure, Request]]) -> list[Missing]:
+        service = self._crash.service
+        incomplete = [(f, r) for f, r in requests if not self._complete(f, r)]
+        out = [ask.body_missing(request, failure.occurrence) for failure, request in incomplete[:1]]
+        out += self._unread(requests)
+        if not requests and self._apps and not any(f.calls for f in self._failures):
+            out.append(ask.request_missing(service))
+        if requests and not self._apps:
+            out.append(ask.application_missing(service))
+        return out
+
+    def _missing_of_calls(self, served: bool) -> list[Missing]:
+        """Fields of a unit of work that was recorded in parts; arguments, where the failure was no request."""
+        lacking = [c for f in self._failures for c in f.calls if c.lacks]
+        if lacking or served:
+            return [ask.fields_missing(c) for c in lacking[-1:]]
+        pieced = [f.calls[0] for f in self._failures if f.calls and all(c.rank >= ASSEMBLED for c in f.calls)]
+        unresolved = [Unresolved(c.function, tuple(n for n, _ in c.arguments)) for c in pieced[:1]]
+        unresolved += [f.unresolved[-1] for f in self._failures if f.unresolved][:1]
+        return [ask.arguments_missing(u) for u in unresolved]
 
     def _unread(self, requests: list[tuple[_Failure, Request]]) -> list[Missing]:
         """No failing request has a query string, though the code on the stack reads one."""
