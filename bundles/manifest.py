@@ -41,6 +41,8 @@ def files_of(
             files[f"overlay/{path}"] = text.encode("utf-8", "surrogatepass")
         if proof.patch is not None:
             files["patches/0001.diff"] = proof.patch.diff.encode("utf-8")
+        if packages := proof.environment.get("packages", ""):
+            files["requirements.lock"] = f"{packages}\n".encode()
         if proof.test:
             files["repro.sh"] = _render("bundle/repro.sh.j2", case).encode()
     files.update(sources or {})
@@ -67,7 +69,7 @@ def _manifest(case: Case, files: Mapping[str, bytes], versions: Mapping[str, str
             "onset": {"at": iso_of(case.onset.at_ns), "source": case.onset.source} if case.onset else None,
             "window": {"from": iso_of(case.window.from_ns), "to": iso_of(case.window.to_ns)} if case.window else None,
         },
-        "environment": dict(sorted(proof.environment.items())) if proof else {},
+        "environment": _environment(proof) if proof else {},
         "flags": _flags(case),
         "config": _config(case),
         "evidence": [{"id": e.id, "file": f"evidence/{e.id}.json", "sha256": e.sha256} for e in case.evidence],
@@ -78,6 +80,11 @@ def _manifest(case: Case, files: Mapping[str, bytes], versions: Mapping[str, str
         "files": {path: digest(content) for path, content in sorted(files.items())},
         "result": result(case, timings=False),
     }
+
+
+def _environment(proof: Proof) -> dict[str, str]:
+    """What the runs were made in; the packages lie in requirements.lock."""
+    return {key: value for key, value in sorted(proof.environment.items()) if key != "packages"}
 
 
 def _test(proof: Proof) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from bundles.bisect import bisect
 from bundles.environment import Environment, Environments
+from bundles.environment.packages import installed
 from bundles.harness.base import Candidate, Harness
 from bundles.judge import Production
 from bundles.patch import Site, find_patches
@@ -222,10 +223,13 @@ class _Attempt:
 
     async def _describe(self, environment: Environment) -> dict[str, str]:
         equipment = await self._workshop.sandbox.equipment()
+        packages = await asyncio.to_thread(installed, environment.site) if environment.site else ()
+        declared = self._runs.service.environment
         return {
             "language": _language(self._runs.service, self._crash),
             "python": environment.python,
-            "declared": self._runs.service.environment,
+            "packages": "\n".join(packages),
+            "declared": "" if declared.startswith("/") else declared,  # a path of this machine helps nobody
             "requirements": environment.declared,
             "requirements_digest": environment.digest,
             "requirements_note": environment.reason,

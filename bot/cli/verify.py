@@ -32,11 +32,14 @@ REPRODUCED, DIVERGED, DAMAGED, CANNOT = 0, 1, 2, 3
 @click.command()
 @click.argument("bundle", type=click.Path(path_type=Path))
 @click.option("--repo", type=click.Path(path_type=Path), help="a clone, when the bundle does not carry the source")
-def command(bundle: Path, repo: Path | None) -> None:
+@click.option("--environment", default="", help="a prepared environment, instead of what the repository declares")
+def command(bundle: Path, repo: Path | None, environment: str) -> None:
     """Check a bundle offline and run its test again."""
     try:
         files = read_zip(bundle)
         manifest = check(files)
+        if environment and manifest.get("test"):
+            manifest["test"]["environment"] = str(Path(environment).resolve())
         code = asyncio.run(verify(files, manifest, repo))
     except DamagedBundle as damage:
         click.echo(f"damaged: {damage.file} {damage.problem}")

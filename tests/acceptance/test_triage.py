@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,7 +43,9 @@ def case(tmp_path: Path, environment: Path) -> tuple[Path, dict[str, str]]:
 
 
 @pytest.mark.sandbox
-def test_an_incident_is_proved_and_its_bundle_verifies(case: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
+def test_an_incident_is_proved_and_its_bundle_verifies(
+    case: tuple[Path, dict[str, str]], environment: Path, tmp_path: Path
+) -> None:
     folder, commits = case
     first = answer(receipts("triage", folder, "--json", "--out", tmp_path / "one", cwd=tmp_path))
     assert first["verdict"] == "proved"
@@ -56,8 +59,11 @@ def test_an_incident_is_proved_and_its_bundle_verifies(case: tuple[Path, dict[st
     assert bundles[0].read_bytes() == bundles[1].read_bytes()
     assert "What broke" in told.stdout
     assert "Proof" in told.stdout
+    with zipfile.ZipFile(bundles[0]) as archive:
+        assert b"pytest==" in archive.read("requirements.lock")
+        assert str(environment) not in archive.read("manifest.json").decode()
     shutil.rmtree(folder)
-    seen = receipts("verify", bundles[0], cwd=tmp_path)
+    seen = receipts("verify", bundles[0], "--environment", environment, cwd=tmp_path)
     assert seen.returncode == 0, seen.stdout
     assert seen.stdout.strip().endswith("reproduced")
     damaged = bytearray(bundles[0].read_bytes())
