@@ -10,23 +10,17 @@ the test is no failure but an `error`: it says nothing about the fault.
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from msgspec import Struct
 
 from bundles.sandbox import RunResult
+from bundles.tidy import ROOT
 from retrieval.model import Attempt, ErrorSignature
 from retrieval.model.signatures import same_error
 
-ROOT = "/repo/"
-_LOG_LINES = 60
-_LOG_CHARS = 6000
-_SCRATCH = re.compile(r"/tmp/[^\s'\"]+")
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
-_DURATION = re.compile(r"\b(in|took) \d+(?:\.\d+)?(?:s|ms| seconds)\b(?: \(\d+:\d\d:\d\d\))?")
-_CALL_SECONDS = re.compile(r"^\d+\.\d+s (call|setup|teardown)", re.MULTILINE)
-_PID = re.compile(r"\bpid[ =:]+\d+", re.IGNORECASE)
 
 
 class Raised(Struct, frozen=True, kw_only=True):
@@ -189,17 +183,3 @@ def answers_of(result: RunResult) -> tuple[tuple[str, str], ...] | None:
     if report is None or report.broken or any(test.outcome != "passed" for test in report.tests):
         return None
     return tuple(answer for test in report.tests for answer in test.answers) or None
-
-
-def tidy(output: str, places: Sequence[tuple[str, str]] = ()) -> str:
-    """The end of a run's output as it is kept: without what differs from run to run or names a place on this machine
-    (durations, addresses, scratch paths, process ids). `places` are (path, what to call it)."""
-    text = output
-    for path, name in sorted(places, key=lambda place: (-len(place[0]), place)):
-        text = text.replace(path, name)
-    text = text.replace(ROOT, "")
-    text = _SCRATCH.sub("<scratch>", text)
-    text = _CALL_SECONDS.sub(r"<time> \1", _DURATION.sub(r"\1 <time>", text))
-    text = _PID.sub("pid", _ADDRESS.sub("0x…", text))
-    lines = [line.rstrip() for line in text.splitlines()]
-    return "\n".join(lines[-_LOG_LINES:])[-_LOG_CHARS:].strip()

@@ -3,15 +3,17 @@
 import asyncio
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files as package_files
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
 from bundles.environment import Environment, Environments
-from bundles.judge import Production, Report, answers_of, crash_line, judge, read_report, tidy
+from bundles.judge import Production, Report, answers_of, crash_line, judge, read_report
 from bundles.sandbox import SITE, Limits, RunResult, Sandbox, open_up
+from bundles.tidy import tidy
 from retrieval.errors import RepositoryError
 from retrieval.model import Attempt, ServiceInfo
 from retrieval.ports import Redactor, Repository
@@ -80,6 +82,7 @@ class Runs:
         budget: Budget,
         redactor: Redactor | None = None,
         parallel: int = 2,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self.repository = repository
         self.service = service
@@ -88,6 +91,7 @@ class Runs:
         self._folder = folder
         self._budget = budget
         self._redactor = redactor
+        self._now = now
         self._slots = asyncio.Semaphore(parallel)
         self._trees: dict[str, asyncio.Task[Path]] = {}
         self._laid = 0
@@ -196,7 +200,7 @@ class Runs:
             (f"{interpreter.prefix}/lib/python{interpreter.version}", "<python>"),
             (interpreter.executable, "python"),
         ]
-        text = tidy(result.output, places)
+        text = tidy(result.output, places, now_s=self._now())
         return self._redactor.text(text) if self._redactor else text
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bundles.judge import Production, answers_of, crash_line, judge, read_report, tidy
+from bundles.judge import Production, answers_of, crash_line, judge, read_report
 from bundles.sandbox import RunResult
 from retrieval.model import Attempt, ErrorSignature
 
@@ -118,15 +118,3 @@ def test_answers_are_those_of_a_test_that_passed() -> None:
     files = {"report.json": json.dumps({"tests": rows, "collection": []}).encode()}
     assert answers_of(RunResult(exit_code=0, files=files)) == (("ask", "(200, b'ok')"),)
     assert answers_of(run(error())) is None and answers_of(RunResult(exit_code=1)) is None
-
-
-def test_a_kept_log_names_no_place_and_no_time() -> None:
-    said = (
-        "/repo/shop/app.py:3: <Thing object at 0x7f2a1b3c4d5e> /tmp/pytest-of-x/pytest-3/a.txt pid=77\n"
-        "/cache/site/flask/app.py:1\n1.23s call test_x\n1 failed in 0.12s\n"
-    )
-    assert tidy(said, [("/cache/site", "<site-packages>")]) == (
-        "shop/app.py:3: <Thing object at 0x…> <scratch> pid\n"
-        "<site-packages>/flask/app.py:1\n<time> call test_x\n1 failed in <time>"
-    )
-    assert len(tidy("x\n" * 10_000).splitlines()) == 60
