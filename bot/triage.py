@@ -82,9 +82,7 @@ async def triage(
     Raises: StoreError when the index cannot answer; trouble with repositories and with running code is part of the
     answer instead.
     """
-    case = Case(incident_id=incident_id, alerts=tuple(alerts), sources=sources)
-    if wish and wish.service:
-        case = structs.replace(case, options={"service": wish.service})
+    case = Case(incident_id=incident_id, alerts=tuple(alerts), sources=sources, options=_options(wish))
     marks = _Marks(tools.clock)
     await progress("context", _known_alert(case))
     case = await _context(case, tools, wish)
@@ -102,6 +100,16 @@ async def triage(
         case = conclude(structs.replace(case, proof=proof), hits)
         marks.end("prove")
     return structs.replace(case, timings_ms=marks.spent)
+
+
+def _options(wish: Rerun | None) -> dict[str, object]:
+    """What a person asked for or answered, for the stages that heed it."""
+    options: dict[str, object] = {}
+    if wish and wish.service:
+        options["service"] = wish.service
+    if wish and wish.answers:
+        options["answers"] = dict(wish.answers)
+    return options
 
 
 async def _context(case: Case, tools: Tools, wish: Rerun | None) -> Case:
