@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
 from bundles.trees import member_of, unpack_tree
@@ -37,6 +37,14 @@ class PackedRepository:
     async def read_many(self, sha: str, paths: Sequence[str]) -> dict[str, bytes]:
         present = set(await self.files(sha))
         return {path: await self.read(sha, path) for path in paths if path in present}
+
+    async def read_versions(
+        self, wanted: Sequence[tuple[str, str]], *, limit: int
+    ) -> AsyncIterator[tuple[list[tuple[str, str]], bytes]]:
+        for sha, path in wanted:
+            content = (await self.read_many(sha, [path])).get(path)
+            if content is not None and len(content) <= limit:
+                yield [(sha, path)], content
 
     async def checkout(self, sha: str, destination: Path) -> None:
         tree = self._tree(sha)

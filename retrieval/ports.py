@@ -1,6 +1,6 @@
 """The seams: what a room needs from outside, and what the outside promises."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -99,6 +99,13 @@ class Repository(Protocol):
 
     async def read_many(self, sha: str, paths: Sequence[str]) -> dict[str, bytes]:
         """Several files at a commit, at once; what is absent or larger than 4 MiB is left out."""
+        ...
+
+    def read_versions(
+        self, wanted: Sequence[tuple[str, str]], *, limit: int
+    ) -> AsyncIterator[tuple[list[tuple[str, str]], bytes]]:
+        """Files at many commits, as full names: each distinct content once, with every (commit, path) that has it. What
+        is absent or larger than `limit` bytes is left out."""
         ...
 
     async def diff(self, old: str, new: str, paths: Sequence[str] = ()) -> str:

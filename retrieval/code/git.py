@@ -6,12 +6,12 @@ an option, a path or a ref expression.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from retrieval.code.logparse import FORMAT, parse_log
 from retrieval.code.process import GitFailed, run_git
-from retrieval.code.tree import BLOB_LIMIT, Entry, list_tree, read_blobs, write_tree
+from retrieval.code.tree import BLOB_LIMIT, Entry, list_tree, read_blobs, read_versions, write_tree
 from retrieval.errors import Reason, RepositoryError
 from retrieval.model import Commit
 
@@ -121,6 +121,20 @@ class GitRepository:
         entries = [entry for entry in await self._entries(sha) if entry.path in wanted and entry.size <= BLOB_LIMIT]
         try:
             return {entry.path: content async for entry, content in read_blobs(self.path, entries)}
+        except GitFailed as failure:
+            raise self._corrupt(failure) from failure
+
+    async def read_versions(
+        self, wanted: Sequence[tuple[str, str]], *, limit: int
+    ) -> AsyncIterator[tuple[list[tuple[str, str]], bytes]]:
+        """Files at many commits, by two processes for all of them; commits are full names. Each distinct content comes
+        once, with every (commit, path) that has it; what is absent or larger than `limit` bytes is left out.
+
+        Raises: RepositoryError.
+        """
+        try:
+            async for found in read_versions(self.path, wanted, limit):
+                yield found
         except GitFailed as failure:
             raise self._corrupt(failure) from failure
 

@@ -2,9 +2,8 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from retrieval.errors import Reason, RepositoryError
 from retrieval.languages import MAX_SOURCE_BYTES, Language, language_of
 from retrieval.model import Commit, FileChange, Symbol
 from retrieval.model.signatures import symbol_at
@@ -13,55 +12,115 @@ from retrieval.ports import Repository
 MODULE = "<module>"
 _COMMENTS = ("#", "//", "/*", "*")
 _MAX_FILES = 200  # source files of one commit that are parsed
+_AT_ONCE = 400  # files, each in one or two versions, whose symbols are held at once
+_PARSED_TOGETHER = 32
 # A name that this many symbols bear says nothing about which of them is meant.
 _AMBIGUOUS = 4
 
 
 async def touched_symbols(repo: Repository, commit: Commit) -> list[Symbol]:
-    """The symbols that a commit's hunks touch: as they are at the commit, or at its parent where it removed them.
+    """`touched_by` of one commit."""
+    return (await touched_by(repo, [commit]))[commit.sha]
+
+
+async def touched_by(repo: Repository, commits: Sequence[Commit]) -> dict[str, list[Symbol]]:
+    """By commit the symbols that its hunks touch: as they are at the commit, or at its parent where it removed them.
 
     A line belongs to the innermost function, method or class around it, else to its module (`path::<module>`); blank
     lines, and comments outside of any symbol, belong to nothing. Files of other languages, larger than the parser's cap
     or absent, are left out. Order: by path, then by line.
 
-    Raises: RepositoryError other than NOT_FOUND and TOO_LARGE.
+    All versions of all files are read by a few processes and each is parsed once, however many commits share it.
+
+    Raises: RepositoryError.
     """
+    found: dict[str, list[Symbol]] = {}
+    for some in _portions(commits):
+        wanted = dict.fromkeys(
+            key for commit in some for change in _sources(commit) for key in _versions(commit, change)
+        )
+        symbols = await _parsed(repo, list(wanted))
+        found.update((commit.sha, _of_commit(commit, symbols)) for commit in some)
+    return found
+
+
+_Version = tuple[str, str]  # commit, path
+
+
+def _portions(commits: Sequence[Commit]) -> Iterator[list[Commit]]:
+    some: list[Commit] = []
+    size = 0
+    for commit in commits:
+        if some and size >= _AT_ONCE:
+            yield some
+            some, size = [], 0
+        some.append(commit)
+        size += len(_sources(commit))
+    if some:
+        yield some
+
+
+def _sources(commit: Commit) -> list[FileChange]:
+    known = [change for change in commit.files if language_of(change.path) is not None]
+    return [change for change in known[:_MAX_FILES] if change.hunks and not change.binary]
+
+
+def _versions(commit: Commit, change: FileChange) -> list[_Version]:
+    """The file at the commit, unless it went; and at its parent, if lines were removed."""
+    now = [] if change.status == "deleted" else [(commit.sha, change.path)]
+    if commit.parents and any(hunk.removed for hunk in change.hunks):
+        return [*now, (commit.parents[0], change.old_path or change.path)]
+    return now
+
+
+async def _parsed(repo: Repository, wanted: Sequence[_Version]) -> dict[_Version, list[Symbol]]:
+    found: dict[_Version, list[Symbol]] = {}
+    read: list[tuple[list[_Version], bytes]] = []
+    async for version in repo.read_versions(wanted, limit=MAX_SOURCE_BYTES):
+        read.append(version)
+        if len(read) == _PARSED_TOGETHER:
+            found.update(await asyncio.to_thread(_symbols, read))
+            read = []
+    found.update(await asyncio.to_thread(_symbols, read))
+    return found
+
+
+def _symbols(read: Sequence[tuple[list[_Version], bytes]]) -> dict[_Version, list[Symbol]]:
+    found: dict[_Version, list[Symbol]] = {}
+    for keys, source in read:
+        by_path: dict[str, list[Symbol]] = {}
+        for key in keys:
+            path = key[1]
+            language = language_of(path)
+            if path not in by_path and language is not None:
+                by_path[path] = language.symbols(path, source)
+            found[key] = by_path.get(path, [])
+    return found
+
+
+def _of_commit(commit: Commit, symbols: Mapping[_Version, list[Symbol]]) -> list[Symbol]:
     found: dict[str, Symbol] = {}
-    sources = [(change, language) for change in commit.files if (language := language_of(change.path)) is not None]
-    for change, language in sources[:_MAX_FILES]:
-        for symbol in await _of_file(repo, commit, change, language):
+    for change in _sources(commit):
+        language = language_of(change.path)
+        for symbol in _of_file(commit, change, language, symbols) if language is not None else ():
             found.setdefault(symbol.symbol_id, symbol)
     return sorted(found.values(), key=lambda s: (s.path, s.start_line, s.symbol_id))
 
 
-async def _of_file(repo: Repository, commit: Commit, change: FileChange, language: Language) -> list[Symbol]:
-    if not change.hunks or change.binary:
-        return []
+def _of_file(
+    commit: Commit, change: FileChange, language: Language, symbols: Mapping[_Version, list[Symbol]]
+) -> list[Symbol]:
     touched: list[Symbol] = []
-    now = None if change.status == "deleted" else await _symbols(repo, commit.sha, change.path, language)
+    now = symbols.get((commit.sha, change.path)) if change.status != "deleted" else None
     for hunk in change.hunks if now is not None else ():
         touched += _lines(now or [], change.path, language, hunk.new_start, hunk.added)
     old_path = change.old_path or change.path
-    removes = commit.parents and any(hunk.removed for hunk in change.hunks)
-    then = await _symbols(repo, commit.parents[0], old_path, language) if removes else None
+    then = symbols.get((commit.parents[0], old_path)) if commit.parents else None
     current = {symbol.qualname: symbol for symbol in now or ()}
     for hunk in change.hunks if then is not None else ():
         for symbol in _lines(then or [], old_path, language, hunk.old_start, hunk.removed):
             touched.append(current.get(symbol.qualname, symbol))
     return touched
-
-
-async def _symbols(repo: Repository, sha: str, path: str, language: Language) -> list[Symbol] | None:
-    """None where the file is absent or too large to be parsed."""
-    try:
-        source = await repo.read(sha, path)
-    except RepositoryError as error:
-        if error.reason in (Reason.NOT_FOUND, Reason.TOO_LARGE):
-            return None
-        raise
-    if len(source) > MAX_SOURCE_BYTES:
-        return None
-    return await asyncio.to_thread(language.symbols, path, source)
 
 
 def _lines(symbols: list[Symbol], path: str, language: Language, start: int, lines: Iterable[str]) -> list[Symbol]:

@@ -6,7 +6,7 @@ them (export-subst) or run programs (filters).
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
@@ -76,6 +76,29 @@ async def read_blobs(repository: Path, entries: Iterable[Entry]) -> AsyncIterato
             stop = end + 1 + int(header[2])
             yield entry, out[end + 1 : stop]
             at = stop + 1
+
+
+async def read_versions(
+    repository: Path, wanted: Sequence[tuple[str, str]], limit: int
+) -> AsyncIterator[tuple[list[tuple[str, str]], bytes]]:
+    """Each distinct content of the (commit, path) pairs once, with the pairs that have it.
+
+    Raises: GitFailed, RepositoryError CORRUPT.
+    """
+    # A line break would end the question; a leading dot would make the path relative to the folder git runs in.
+    asked = [(sha, path) for sha, path in wanted if "\n" not in path and not path.startswith(("./", "../"))]
+    if not asked:
+        return
+    lines = "".join(f"{sha}:{path}\n" for sha, path in asked).encode()
+    answers = (await run_git(repository, ["cat-file", "--batch-check"], stdin=lines)).splitlines()
+    holders: dict[Entry, list[tuple[str, str]]] = {}
+    for key, answer in zip(asked, answers, strict=True):
+        blob, _, rest = answer.decode("utf-8", "replace").partition(" ")
+        kind, _, size = rest.partition(" ")
+        if kind == "blob" and int(size) <= limit:
+            holders.setdefault(Entry("", blob, int(size), b""), []).append(key)
+    async for entry, content in read_blobs(repository, holders):
+        yield holders[entry], content
 
 
 def _batches(entries: Iterable[Entry]) -> Iterable[list[Entry]]:

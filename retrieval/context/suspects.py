@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from retrieval.code.touched import touched_symbols
+from retrieval.code.touched import touched_by
 from retrieval.context.rollout import before, first_step, history
 from retrieval.errors import Reason, RepositoryError
 from retrieval.model import Case, Commit, Deploy, ServiceInfo, Suspect
@@ -101,7 +101,7 @@ async def _of_service(
     kept = await _running(kept, steps, repo)
     kept = _touching(kept, info.path_prefix)
     kept.sort(key=lambda s: -s.reached_ns)
-    return [await _with_symbols(s, repo) if n < _WITH_SYMBOLS else s for n, s in enumerate(kept)]
+    return await _with_symbols(kept, repo)
 
 
 async def _running(suspects: list[Suspect], steps: Sequence[_Step], repo: Repository) -> list[Suspect]:
@@ -145,15 +145,18 @@ def _touching(suspects: list[Suspect], prefix: str) -> list[Suspect]:
     return inside or suspects
 
 
-async def _with_symbols(suspect: Suspect, repo: Repository) -> Suspect:
+async def _with_symbols(suspects: Sequence[Suspect], repo: Repository) -> list[Suspect]:
     try:
-        symbols = await touched_symbols(repo, suspect.commit)
+        touched = await touched_by(repo, [s.commit for s in suspects[:_WITH_SYMBOLS]])
     except RepositoryError:
-        return suspect
-    return Suspect(
-        commit=suspect.commit,
-        service=suspect.service,
-        deploy=suspect.deploy,
-        reached_ns=suspect.reached_ns,
-        symbols=tuple(symbol.symbol_id for symbol in symbols),
-    )
+        return list(suspects)
+    return [
+        Suspect(
+            commit=suspect.commit,
+            service=suspect.service,
+            deploy=suspect.deploy,
+            reached_ns=suspect.reached_ns,
+            symbols=tuple(symbol.symbol_id for symbol in touched.get(suspect.commit.sha, ())),
+        )
+        for suspect in suspects
+    ]

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from retrieval.code.touched import touched_symbols
+from retrieval.code.touched import touched_by
 from retrieval.errors import Reason, RepositoryError, SecretSurvived
 from retrieval.kinds.base import Material
 from retrieval.kinds.registry import KINDS
@@ -162,8 +162,8 @@ async def _repository(read: _Read, repo: Repository, tips: Sequence[str], keepin
             seen.update((c.sha, c) for c in await repo.log(until=sha, limit=keeping.commit_limit))
     commits = sorted(seen.values(), key=lambda c: (-c.committed_ns, c.sha))[: keeping.commit_limit]
     read.commits.extend(commits)
-    for commit in commits[: keeping.touched_limit]:
-        read.touched[(commit.repo, commit.sha)] = tuple(await touched_symbols(repo, commit))
+    touched = await touched_by(repo, commits[: keeping.touched_limit])
+    read.touched.update(((repo.name, sha), tuple(symbols)) for sha, symbols in touched.items())
     if head:
         read.files[repo.name] = tuple(await repo.files(head))
         read.symbols[repo.name] = await _symbols(repo, head, read.files[repo.name])

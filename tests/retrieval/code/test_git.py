@@ -356,3 +356,16 @@ def test_the_port_is_fulfilled() -> None:
     promised = {name for name in vars(Repository) if not name.startswith("_")} - {"name", "path"}
     assert promised <= set(dir(GitRepository))
     assert subprocess.run(["git", "--version"], capture_output=True, check=True).stdout.startswith(b"git version")
+
+
+async def test_versions_are_read_once_each_and_what_is_absent_or_odd_is_left_out(work) -> None:
+    first = work.commit("One", **{"a.py": "x = 1\n", "large.py": "y" * 100})
+    second = work.commit("Two", **{"b.py": "x = 1\n", "a.py": "x = 2\n"})
+    repo = await open_repository("shop", work.path)
+    odd = [(second, "no.py"), (second, "./a.py"), (second, "a.py\nb.py"), (second, ""), (second, "large.py")]
+
+    wanted = [(first, "a.py"), (second, "a.py"), (second, "b.py"), *odd]
+    found = [version async for version in repo.read_versions(wanted, limit=50)]
+
+    assert found == [([(first, "a.py"), (second, "b.py")], b"x = 1\n"), ([(second, "a.py")], b"x = 2\n")]
+    assert [version async for version in repo.read_versions([(second, "./a.py")], limit=50)] == []

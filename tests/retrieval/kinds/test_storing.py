@@ -102,8 +102,8 @@ class PlainRepository:
 
     def __init__(self, repo: Repository) -> None:
         self.name, self.path = repo.name, repo.path
-        self.resolve, self.log, self.files, self.read, self.commit = (
-            repo.resolve, repo.log, repo.files, repo.read, repo.commit,
+        self.resolve, self.log, self.files, self.read, self.commit, self.read_versions = (
+            repo.resolve, repo.log, repo.files, repo.read, repo.commit, repo.read_versions,
         )  # fmt: skip
 
 
