@@ -44,6 +44,20 @@ def own_places(trace: StackTrace | None, files: Collection[str]) -> tuple[Place,
     )
 
 
+class Places:
+    """`own_places` of many records in one repository: equal stacks, which errors mostly have, are looked up once."""
+
+    def __init__(self, files: Collection[str]) -> None:
+        self._files = files
+        self._known: dict[tuple[tuple[object, ...], ...], tuple[Place, ...]] = {}
+
+    def of(self, trace: StackTrace | None) -> tuple[Place, ...]:
+        key = tuple((f.file, f.function, f.line, f.module, f.in_app) for part in _chain(trace) for f in part.frames)
+        if key not in self._known:
+            self._known[key] = own_places(trace, self._files)
+        return self._known[key]
+
+
 def _place(frame: Frame, path: str | None) -> Place:
     return Place(path or frame.file, frame.function, frame.line)
 

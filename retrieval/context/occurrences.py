@@ -5,10 +5,11 @@ from collections.abc import Callable, Collection, Iterator
 
 from msgspec import Struct
 
-from retrieval.context.frames import Place, own_places
+from retrieval.context.frames import Place, Places
 from retrieval.model import CaseSources, ExceptionInfo, LogRecord, Span, StackTrace
 
 FilesOf = Callable[[str], Collection[str]]
+_PlacesOf = Callable[[str, StackTrace | None], tuple[Place, ...]]
 
 _ERROR_SEVERITY = 17
 _WARNING_SEVERITY = 13
@@ -53,15 +54,22 @@ def occurrences(sources: CaseSources, files_of: FilesOf) -> Iterator[Occurrence]
     A log record is one when it is an error, or a warning with an exception. A span is one when it failed; a client's
     view of an answer below 500 is not, for the server decides whether that was wrong.
     """
+    places: dict[str, Places] = {}
+
+    def places_of(service: str, trace: StackTrace | None) -> tuple[Place, ...]:
+        if service not in places:
+            places[service] = Places(files_of(service))
+        return places[service].of(trace)
+
     for log in sources.logs:
         if log.severity >= _ERROR_SEVERITY or (log.exception is not None and log.severity >= _WARNING_SEVERITY):
-            yield _of_log(log, sources, files_of)
+            yield _of_log(log, sources, places_of)
     for span in sources.spans:
         if span.exception is not None or (span.failed and not (span.kind == "client" and 0 < span.http_status < 500)):
-            yield _of_span(span, sources, files_of)
+            yield _of_span(span, sources, places_of)
 
 
-def _of_log(log: LogRecord, sources: CaseSources, files_of: FilesOf) -> Occurrence:
+def _of_log(log: LogRecord, sources: CaseSources, places_of: _PlacesOf) -> Occurrence:
     type_name, message = _type_and_message(log.exception, log.body, _TYPED)
     trace = log.exception.trace if log.exception else None
     return Occurrence(
@@ -74,12 +82,12 @@ def _of_log(log: LogRecord, sources: CaseSources, files_of: FilesOf) -> Occurren
         source=log.source.file,
         language=_language(trace, log.service, sources),
         trace=trace,
-        places=own_places(trace, files_of(log.service)),
+        places=places_of(log.service, trace),
         log=log,
     )
 
 
-def _of_span(span: Span, sources: CaseSources, files_of: FilesOf) -> Occurrence:
+def _of_span(span: Span, sources: CaseSources, places_of: _PlacesOf) -> Occurrence:
     type_name, message = _type_and_message(span.exception, span.status_message, _TYPED_STATUS)
     if not type_name and not message:
         message = span.name
@@ -96,7 +104,7 @@ def _of_span(span: Span, sources: CaseSources, files_of: FilesOf) -> Occurrence:
         source=span.source.file or "traces",
         language=_language(trace, span.service, sources),
         trace=trace,
-        places=own_places(trace, files_of(span.service)),
+        places=places_of(span.service, trace),
         span=span,
     )
 

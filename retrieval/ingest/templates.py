@@ -48,10 +48,12 @@ class Template(Struct, frozen=True, kw_only=True):
 
 
 class Templates(Struct, frozen=True, kw_only=True):
-    """What was mined. `by_id` is ordered by count, most frequent first, ties by id."""
+    """What was mined. `by_id` is ordered by count, most frequent first, ties by id; `masked` is each line's masked
+    form."""
 
     by_id: dict[str, Template]
     by_masked: dict[str, str]
+    masked: dict[str, str] = {}
 
     @property
     def templates(self) -> tuple[Template, ...]:
@@ -59,7 +61,7 @@ class Templates(Struct, frozen=True, kw_only=True):
 
     def template_of(self, line: str) -> str:
         """The id of the template that a mined line fell into; of any other line the id that it would get alone."""
-        masked = mask(line)
+        masked = self.masked.get(line) or mask(line)
         return self.by_masked.get(masked) or template_id(masked)
 
 
@@ -101,10 +103,10 @@ def mine(lines: Iterable[str]) -> Templates:
         else:
             known.count += 1
             known.last = (at, line)
-    return _collect(_cluster(sorted(seen)), seen)
+    return _collect(_cluster(sorted(seen)), seen, masked_of)
 
 
-def _collect(texts: dict[str, list[str]], seen: dict[str, _Seen]) -> Templates:
+def _collect(texts: dict[str, list[str]], seen: dict[str, _Seen], masked: dict[str, str]) -> Templates:
     templates = []
     by_masked = {}
     for text, members in texts.items():
@@ -121,7 +123,7 @@ def _collect(texts: dict[str, list[str]], seen: dict[str, _Seen]) -> Templates:
         )
         by_masked.update(dict.fromkeys(members, key))
     ordered = sorted(templates, key=lambda t: (-t.count, t.id))
-    return Templates(by_id={t.id: t for t in ordered}, by_masked=by_masked)
+    return Templates(by_id={t.id: t for t in ordered}, by_masked=by_masked, masked=masked)
 
 
 def _cluster(masked: list[str]) -> dict[str, list[str]]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection
+from functools import lru_cache
 
 # Folders that images and hosts unpack a program into; `*` is one folder of any name. A convention, not a standard:
 # Docker samples use /app, /code and /usr/src/app, FHS 3.0 gives /srv and /opt one folder per service, AWS Lambda uses
@@ -94,6 +95,7 @@ def _common_ending(a: list[str], b: list[str]) -> int:
     return count
 
 
+@lru_cache(maxsize=4_096)
 def _relative(printed: str) -> str:
     path = _slashes(printed)
     cut = _MARKERS.sub("", path)

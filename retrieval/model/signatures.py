@@ -7,6 +7,7 @@ release happens to be unpacked in, so that it is the same before and after a dep
 import hashlib
 import re
 from collections.abc import Collection
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -70,6 +71,7 @@ _SPACES = re.compile(r"\s+")
 _ELLIPSIS = ("...", "…")
 
 
+@lru_cache(maxsize=2_048)
 def normalise_message(text: str) -> str:
     """The first line that says something, with every value replaced by a placeholder; at most `MESSAGE_CAP` characters.
 
