@@ -2,6 +2,7 @@
 repository can run the test again."""
 
 import io
+import os
 import tarfile
 import tempfile
 from collections.abc import Sequence
@@ -58,10 +59,52 @@ def pack_tree(tree: Path) -> bytes | None:
 
 
 def unpack_tree(name: str, packed: bytes, destination: Path) -> None:
-    """Lay a tree out in an absent folder; nothing leaves it. Raises: DamagedBundle."""
-    destination.mkdir(parents=True)
+    """Lay a tree out in an absent or empty folder; nothing leaves it. Raises: DamagedBundle.
+
+    By hand, for Python before 3.11.4 has no extraction filters: folders and plain files, then the links, so that
+    nothing is ever written through one.
+    """
+    destination.mkdir(parents=True, exist_ok=True)
+    root = destination.resolve()
     try:
         with tarfile.open(fileobj=io.BytesIO(packed), mode="r:") as archive:
-            archive.extractall(destination, filter="data")
-    except (tarfile.TarError, OSError, ValueError) as error:
+            members = archive.getmembers()
+            for member in members:
+                if not member.issym():
+                    _place(archive, member, _inside(root, member.name))
+        links = [(_inside(root, member.name), member.linkname) for member in members if member.issym()]
+        for place, target in links:
+            _link(place, target)
+        if not all(Path(os.path.realpath(place)).is_relative_to(root) for place, _ in links):
+            raise ValueError("a link that leaves the tree")
+    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
         raise DamagedBundle(name, "is not a source tree") from error
+
+
+def _place(archive: tarfile.TarFile, member: tarfile.TarInfo, place: Path) -> None:
+    """A folder, or a plain file with all of its content. Raises: ValueError for anything else."""
+    if member.isdir():
+        place.mkdir(parents=True, exist_ok=True)
+        return
+    source = archive.extractfile(member) if member.isreg() and not member.issparse() else None
+    content = source.read() if source else b""
+    if source is None or len(content) != member.size:
+        raise ValueError(member.name)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with place.open("xb") as file:
+        file.write(content)
+    place.chmod(0o755 if member.mode & 0o100 else 0o644)
+
+
+def _link(place: Path, target: str) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if place.parent.resolve() != place.parent:
+        raise ValueError("a link inside a linked folder")
+    place.symlink_to(target)
+
+
+def _inside(root: Path, name: str) -> Path:
+    """Where a member lies under `root`. Raises: ValueError when that is not inside."""
+    if name.startswith("/") or ".." in name.split("/"):
+        raise ValueError(name)
+    return root / name

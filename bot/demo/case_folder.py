@@ -6,7 +6,7 @@ system would have written down.
 """
 
 import asyncio
-import io
+import lzma
 import shutil
 import tarfile
 import tempfile
@@ -15,6 +15,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from bot.demo.repository import NAME, build_repository
+from bundles.trees import unpack_tree
 
 RECORDING = "recording.tar.xz"
 RECORDED = ("traces", "logs", "metrics", "junit")
@@ -43,8 +44,7 @@ def _paperwork(destination: Path) -> None:
 
 def _unpack(destination: Path) -> None:
     packed = (files("bot.demo") / RECORDING).read_bytes()
-    with tarfile.open(fileobj=io.BytesIO(packed), mode="r:xz") as archive:
-        archive.extractall(destination, filter="data")
+    unpack_tree(RECORDING, lzma.decompress(packed), destination)
 
 
 def pack_recording(case: Path, archive: Path) -> None:
