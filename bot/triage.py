@@ -2,10 +2,13 @@
 
     context -> survey -> retrieve -> judge -> prove -> conclude
 
+Stages that only compute run in a thread, so that other alerts are taken and told meanwhile.
+
 Each stage takes the case and returns it with one more part filled in. What a stage needs from outside comes in `Tools`;
 the clock is read only for the timings, which are told but never packed.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -92,12 +95,12 @@ async def triage(
     marks.end("survey")
     hits = await _retrieve(case, tools)
     marks.end("retrieve")
-    case = conclude(case, hits)
+    case = await asyncio.to_thread(conclude, case, hits)
     marks.end("judge")
     await progress("prove" if tools.prover else "conclude", _known_hypothesis(case))
     if tools.prover is not None:
         proof = await tools.prover(case, tools.repositories, progress)
-        case = conclude(structs.replace(case, proof=proof), hits)
+        case = await asyncio.to_thread(conclude, structs.replace(case, proof=proof), hits)
         marks.end("prove")
     return structs.replace(case, timings_ms=marks.spent)
 
@@ -114,25 +117,9 @@ def _options(wish: Rerun | None) -> dict[str, object]:
 
 async def _context(case: Case, tools: Tools, wish: Rerun | None) -> Case:
     """Onset, window, topology, rollout, crashes, suspects: when it began, where, and what had just changed."""
-    sources = case.sources
-    onset = _as_of(find_onset(case.alerts, sources), wish)
-    window = make_window(
-        onset,
-        before=(wish.before if wish else "") or tools.windows.before,
-        after=(wish.after if wish else "") or tools.windows.after,
-        diffs=tools.windows.diffs,
-    )
-    entry = str(case.options.get("service") or next((a.service for a in case.alerts if a.service), ""))
-    topology = build_topology(sources, window, entry, onset_ns=onset.at_ns)
-    rollout = find_rollout(sources.deploys, onset, case.alerts)
-    case = structs.replace(case, onset=onset, window=window, topology=topology, rollout=rollout)
+    case = await asyncio.to_thread(_when_and_where, case, tools.windows, wish)
     files = await _files(case, tools.repositories)
-    crashes = crash_groups(
-        sources, files_of=lambda service: files.get(service, ()), onset=onset, alerts=case.alerts, topology=topology
-    )
-    if wanted := case.options.get("service"):
-        crashes = tuple(sorted(crashes, key=lambda c: c.service != wanted))
-    case = structs.replace(case, crashes=crashes)
+    case = await asyncio.to_thread(_what_failed, case, files)
     problems: list[Problem] = []
     found = await find_suspects(
         case,
@@ -141,9 +128,37 @@ async def _context(case: Case, tools: Tools, wish: Rerun | None) -> Case:
             Problem(source=SourceRef(f"repos/{service}"), reason=error.reason.value)
         ),
     )
-    scores = tuple(RankedItem(service, score) for service, score in rank_services(case))
-    sources = structs.replace(sources, problems=(*sources.problems, *problems))
+    scores = tuple(RankedItem(service, score) for service, score in await asyncio.to_thread(rank_services, case))
+    sources = structs.replace(case.sources, problems=(*case.sources.problems, *problems))
     return structs.replace(case, suspects=found, service_scores=scores, sources=sources)
+
+
+def _when_and_where(case: Case, windows: Windows, wish: Rerun | None) -> Case:
+    onset = _as_of(find_onset(case.alerts, case.sources), wish)
+    window = make_window(
+        onset,
+        before=(wish.before if wish else "") or windows.before,
+        after=(wish.after if wish else "") or windows.after,
+        diffs=windows.diffs,
+    )
+    entry = str(case.options.get("service") or next((a.service for a in case.alerts if a.service), ""))
+    topology = build_topology(case.sources, window, entry, onset_ns=onset.at_ns)
+    rollout = find_rollout(case.sources.deploys, onset, case.alerts)
+    return structs.replace(case, onset=onset, window=window, topology=topology, rollout=rollout)
+
+
+def _what_failed(case: Case, files: Mapping[str, tuple[str, ...]]) -> Case:
+    assert case.onset is not None
+    crashes = crash_groups(
+        case.sources,
+        files_of=lambda service: files.get(service, ()),
+        onset=case.onset,
+        alerts=case.alerts,
+        topology=case.topology,
+    )
+    if wanted := case.options.get("service"):
+        crashes = tuple(sorted(crashes, key=lambda c: c.service != wanted))
+    return structs.replace(case, crashes=crashes)
 
 
 def _as_of(onset: Onset, wish: Rerun | None) -> Onset:
@@ -185,7 +200,8 @@ async def _survey(case: Case, tools: Tools) -> Case:
         located(crash, files, symbols) if n < LOCATED_CRASHES and crash.service == service else crash
         for n, crash in enumerate(case.crashes)
     )
-    return structs.replace(case, symbols=symbols, calls=calls_of(symbols), crashes=crashes)
+    calls = await asyncio.to_thread(calls_of, symbols)
+    return structs.replace(case, symbols=symbols, calls=calls, crashes=crashes)
 
 
 async def _retrieve(case: Case, tools: Tools) -> list[Hit]:
