@@ -66,7 +66,8 @@ class Factories:
 
     triage: MakeTriage
     side: MakeSide | None = None  # None: Slack when it is configured, else the log
-    debounce_s: float = 2.0
+    # Alertmanager has waited for the group itself (`group_wait`); what comes later makes the triage run again.
+    debounce_s: float = 0.3
     new_id: Callable[[], str] = new_id
 
 

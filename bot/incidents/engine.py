@@ -56,7 +56,7 @@ class Options(Struct, frozen=True, kw_only=True):
     metrics: Metrics
     redactor: Redactor
     kill_switch: bool = False
-    debounce_s: float = 2.0
+    debounce_s: float = 0.3
     triage_limit_s: float = 900.0
     workers: int = 2
     owner: str = "server"
