@@ -1,6 +1,7 @@
 """From an index back to what a triage works on."""
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -39,7 +40,7 @@ async def load_sources(
     postmortems reach back to the beginning. `services` narrows all but records that name none. Repositories, service
     declarations and contracts are configuration and are not here.
     """
-    found: dict[str, list[tuple[int, object]]] = {}
+    held: dict[str, list[Document]] = {}
     for kind in KINDS.values():
         query = Query(
             acl=tuple(acl),
@@ -50,9 +51,15 @@ async def load_sources(
             # A series is stored under the time of its last point, which may lie behind the window.
             to_ns=None if kind.name == "metric" else to_ns,
         )
-        documents = [document async for document in _all(index, query)]
-        for name, records in kind.restore(documents).items():
-            found.setdefault(name, []).extend(records)
+        held[kind.name] = [document async for document in _all(index, query)]
+    return await asyncio.to_thread(_restored, held, from_ns, to_ns)
+
+
+def _restored(held: Mapping[str, Sequence[Document]], from_ns: int, to_ns: int) -> CaseSources:
+    found: dict[str, list[tuple[int, object]]] = {}
+    for name, documents in held.items():
+        for part, records in KINDS[name].restore(documents).items():
+            found.setdefault(part, []).extend(records)
     ordered = {name: tuple(r for _, r in sorted(records, key=_order)) for name, records in found.items()}
     ordered["spans"] = tuple(
         s for s in ordered.get("spans", ()) if isinstance(s, Span) and from_ns <= s.start_ns < to_ns
