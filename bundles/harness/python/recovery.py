@@ -144,7 +144,7 @@ class Recovery:
         if earlier:
             http["earlier"] = [r.line for r in earlier]
         cited = (*request.citations, *(c for r in earlier for c in r.citations))
-        return self._candidate(failure, written, "http", request.line, cited, http=http)
+        return self._candidate(failure, written, "http", request.line, cited, http)
 
     def _calls(self) -> list[Candidate]:
         """In rounds: of each function the most directly recorded call, then the next one. Functions whose arguments
@@ -184,7 +184,7 @@ class Recovery:
         if volume:
             recorded["rows"] = {volume.table: volume.rows}
             cited, summary = (*cited, *volume.citations), f"{summary} on {volume.rows} rows of {volume.table}"
-        return self._candidate(failure, written, "call", summary, cited, call=recorded)
+        return self._candidate(failure, written, "call", summary, cited, recorded)
 
     def _candidate(
         self,
@@ -193,8 +193,7 @@ class Recovery:
         strategy: str,
         summary: str,
         citations: tuple[str, ...],
-        http: dict[str, Any] | None = None,
-        call: dict[str, Any] | None = None,
+        recorded: dict[str, Any],
     ) -> Candidate:
         own = tuple(str(r.source) for r in failure.occurrence.own[:3])
         cited = [
@@ -205,8 +204,8 @@ class Recovery:
             service=self._crash.service,
             language="python",
             summary=summary,
-            http=http or {},
-            call=call or {},
+            http=recorded if strategy == "http" else {},
+            call=recorded if strategy == "call" else {},
             stubs=failure.downstream.stubs,
             environment=failure.settings.environment,
             citations=tuple(dict.fromkeys(cited)),

@@ -12,7 +12,7 @@ from retrieval.ports import Index
 from retrieval.ranking.legs import Missing, Search, retrieve, search
 from tests.contract.index_documents import FixedClock, WordVectors, document, query
 
-SEARCH = Search(now_ns=100)
+SEARCH = Search(now_ns=100, timeout_s=30.0)
 
 
 @pytest.fixture
