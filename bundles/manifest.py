@@ -5,6 +5,7 @@ Nothing here depends on the machine or the moment: no timings, no absolute paths
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
@@ -155,8 +156,9 @@ def _render(template: str, case: Case) -> str:
 
 
 def _fenced(text: str) -> str:
-    """Foreign text as a Markdown code span that it cannot leave."""
-    flat = " ".join(str(text).split())
+    """Foreign text as a Markdown code span that it cannot leave, without what would act in a terminal."""
+    shown = "".join(" " if c.isspace() else c for c in str(text) if c.isspace() or unicodedata.category(c)[0] != "C")
+    flat = " ".join(shown.split())
     runs = max((len(r) for r in "".join(c if c == "`" else " " for c in flat).split()), default=0)
     fence = "`" * (runs + 1)
     pad = " " if runs or flat.startswith("`") or flat.endswith("`") else ""

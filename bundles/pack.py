@@ -2,14 +2,17 @@
 (deflate would not: its bytes differ between zlib builds)."""
 
 import hashlib
+import lzma
 import os
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from bundles.errors import BundleError, DamagedBundle
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
+_UNREADABLE = (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, zlib.error, lzma.LZMAError)
 MAX_FILES = 5_000
 MAX_BYTES = 256 * 2**20
 
@@ -46,8 +49,9 @@ def read_zip(path: Path) -> dict[str, bytes]:
                 if member.filename in files:
                     raise DamagedBundle(member.filename, "is there twice")
                 try:
-                    files[member.filename] = archive.read(member)
-                except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+                    with archive.open(member) as source:  # never more than it says, however it was packed
+                        files[member.filename] = source.read(member.file_size + 1)
+                except _UNREADABLE as error:
                     raise DamagedBundle(member.filename, "does not match its checksum") from error
             return files
     except (zipfile.BadZipFile, OSError, ValueError) as error:

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from bot.slack.text import clean
 from bot.workshop import make_workshop
 from bundles.errors import DamagedBundle
 from bundles.judge import Production
@@ -42,7 +43,7 @@ def command(bundle: Path, repo: Path | None, environment: str) -> None:
             manifest["test"]["environment"] = str(Path(environment).resolve())
         code = asyncio.run(verify(files, manifest, repo))
     except DamagedBundle as damage:
-        click.echo(f"damaged: {damage.file} {damage.problem}")
+        click.echo(clean(f"damaged: {damage.file} {damage.problem}"))
         sys.exit(DAMAGED)
     sys.exit(code)
 
@@ -102,7 +103,8 @@ async def _run(
         click.echo(f"{label} {commit[:7]}: not run, {seen.reason}")
         return CANNOT
     same = seen.outcome == claimed["outcome"] and (label != "deployed" or seen.matches_production)
-    click.echo(f"{label} {commit[:7]}: {_told(seen)}" + ("" if same else f", the bundle says {claimed['outcome']}"))
+    differs = "" if same else f", the bundle says {claimed['outcome']}"
+    click.echo(clean(f"{label} {commit[:7]}: {_told(seen)}{differs}"))
     return REPRODUCED if same else DIVERGED
 
 
@@ -124,8 +126,9 @@ async def _patched(repository: Repository, commit: str, diff: str, scratch: Path
 
 def _test(files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> Test:
     expected = manifest["test"]["expected"]
+    overlay = {n.removeprefix("overlay/"): content for n, content in files.items() if n.startswith("overlay/")}
     return Test(
-        files={n.removeprefix("overlay/"): c.decode() for n, c in files.items() if n.startswith("overlay/")},
+        files={name: content.decode("utf-8", "surrogateescape") for name, content in overlay.items()},
         command=tuple(manifest["test"]["command"]),
         production=Production(
             signature=ErrorSignature(str(expected["type"]), str(expected["message"])),

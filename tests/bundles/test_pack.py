@@ -1,13 +1,15 @@
 """A bundle is the same bytes for the same case, and any change of it is found and named."""
 
 import json
+import tracemalloc
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bundles.errors import DamagedBundle
-from bundles.manifest import as_json, files_of
+from bundles.manifest import as_json, digest, files_of
 from bundles.pack import read_zip, size_of, write_zip
 from bundles.result import result
 from bundles.verify import check
@@ -120,3 +122,93 @@ def test_foreign_text_cannot_leave_its_code_span() -> None:
     text = files_of(conclude(b.a_case(crashes=(crash,)), []), versions={})["README.md"].decode()
     line = next(line for line in text.splitlines() if "evil" in line)
     assert line.count("````") == 2
+
+
+def test_foreign_text_cannot_act_in_a_terminal() -> None:
+    crash = b.a_crash(
+        signature=type(b.SIGNATURE)("Error", "\x1b[31mred\x1b]0;t\x07 zero\u200bwidth \u202ebidi\r\nline")
+    )
+    text = files_of(conclude(b.a_case(crashes=(crash,)), []), versions={})["README.md"].decode()
+    assert "zerowidth bidi line" in text
+    assert not set(text) & set("\x1b\x07\u200b\u202e\r")
+
+
+def forged(**changes: object) -> dict[str, bytes]:
+    """A bundle whose digests hold, with parts of its manifest replaced: what somebody who wants harm would send."""
+    files = a_bundle()
+    manifest = {**json.loads(files["manifest.json"]), **changes}
+    statement = json.loads(files["attestation.json"])
+    files["manifest.json"] = as_json(manifest)
+    for subject in statement["subject"]:
+        subject["digest"] = {"sha256": digest(files[subject["name"]])}
+    files["attestation.json"] = as_json(statement)
+    return files
+
+
+def manifest_of(files: dict[str, bytes], part: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(files["manifest.json"])[part]
+    return found
+
+
+def test_a_forged_manifest_cannot_name_places_of_this_machine() -> None:
+    test, answer = manifest_of(a_bundle(), "test"), manifest_of(a_bundle(), "result")
+    assert check(forged(test=test, result=answer))["test"] == test
+    outside = {**answer["proof"]["at_deployed"], "commit": "/root/.ssh"}
+    for changes in (
+        {"test": {**test, "environment": "/root"}},
+        {"result": {**answer, "proof": {**answer["proof"], "at_deployed": outside}}},
+        {"result": {**answer, "proof": {**answer["proof"], "at_good": outside}}},
+    ):
+        with pytest.raises(DamagedBundle, match=r"manifest\.json"):
+            check(forged(**changes))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"result": None},
+        {"result": {"verdict": "proved", "proof": None}},
+        {"result": {"verdict": "proved", "proof": []}},
+        {"test": {"command": "rm -rf /"}},
+        {"test": 5},
+        {"evidence": 5},
+        {"evidence": ["E1"]},
+        {"files": []},
+    ],
+)
+def test_a_manifest_of_another_shape_is_damaged_and_named(changes: dict[str, object]) -> None:
+    with pytest.raises(DamagedBundle, match=r"manifest\.json"):
+        check(forged(**changes))
+
+
+def test_a_statement_of_another_shape_is_damaged_and_named() -> None:
+    for statement in (b"[]", b"{}", b'{"subject": 5}', b'{"subject": [{"name": "manifest.json", "digest": 5}]}'):
+        with pytest.raises(DamagedBundle):
+            check({**a_bundle(), "attestation.json": statement})
+    with pytest.raises(DamagedBundle, match=r"manifest\.json: is not JSON"):
+        check({**a_bundle(), "manifest.json": b"[" * 100_000})
+
+
+def test_an_archive_that_lies_about_its_sizes_is_not_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a", bytes(64 * 2**20))
+    raw = path.read_bytes()
+    path.write_bytes(raw.replace((64 * 2**20).to_bytes(4, "little"), (10).to_bytes(4, "little")))
+    tracemalloc.start()
+    with pytest.raises(DamagedBundle):
+        read_zip(path)
+    assert tracemalloc.get_traced_memory()[1] < 8 * 2**20
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
+def test_a_broken_compressed_member_is_named(tmp_path: Path, method: int) -> None:
+    path = tmp_path / "c.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("a.txt", bytes(range(256)) * 40)
+    raw = bytearray(path.read_bytes())
+    raw[45:70] = b"\xff" * 25
+    path.write_bytes(bytes(raw))
+    with pytest.raises(DamagedBundle, match=r"a\.txt"):
+        read_zip(path)
