@@ -8,6 +8,7 @@ import msgspec
 from retrieval.model import Attempt, Case, Evidence, Hypothesis, Patch, Proof, RankedItem, Verdict
 
 SCHEMA = "receipts/1"
+MAX_PROBLEMS = 100  # of input that could not be used; `looked_at` has their number
 
 
 def result(case: Case, *, bundle: str | None = None, timings: bool = True) -> dict[str, Any]:
@@ -30,6 +31,7 @@ def result(case: Case, *, bundle: str | None = None, timings: bool = True) -> di
         "missing": [msgspec.to_builtins(m) for m in case.missing],
         "alternatives": [{"rule": h.rule, "summary": h.summary, "score": h.score} for h in case.hypotheses[1:]],
         "looked_at": list(case.looked_at),
+        "problems": [{"source": str(p.source), "reason": p.reason} for p in case.sources.problems[:MAX_PROBLEMS]],
         "model": case.model,
     }
     if timings:

@@ -50,5 +50,15 @@ def main(argv: list[str] | None = None) -> None:
     except click.exceptions.Abort:
         sys.exit(130)
     except RetrievalError as error:
-        click.echo(f"receipts: {error}" + (f" ({error.remedy})" if error.remedy else ""), err=True)
+        _say(f"{error} ({error.remedy})" if error.remedy else str(error))
         sys.exit(3 if isinstance(error, StoreUnavailable) else 2)
+    except OSError as error:
+        _say(f"{error.filename or 'the system'}: {error.strerror or type(error).__name__}")
+        sys.exit(3)
+
+
+def _say(text: str) -> None:
+    """One line on stderr; names of files and commits in it are foreign text."""
+    from bot.slack.text import clean  # loaded late, with everything else
+
+    click.echo(f"receipts: {clean(text)}", err=True)

@@ -4,6 +4,8 @@ import asyncio
 import json
 import os
 import sys
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -14,14 +16,16 @@ from bot.investigation import Investigator, Setting, incident_id_of
 from bot.material import from_folder
 from bot.model import BundleRef, IncidentView
 from bot.slack.terminal import render_text
+from bot.slack.text import clean
 from bot.workshop import make_workshop, prover_of
 from bundles.result import result
 from retrieval.errors import BadInput
 from retrieval.ingest.redaction import redact, throwaway_redactor
-from retrieval.model import Alert, Case
+from retrieval.model import Alert, Case, Problem
 from retrieval.ports import Redactor
 
 MAX_ALERT = 1 << 20
+PROBLEMS_TOLD = 10
 
 
 @click.command()
@@ -36,6 +40,7 @@ def command(case: Path, out: Path, as_json: bool, model: str, no_sandbox: bool, 
     if model != "none":
         raise BadInput(f"--model {model}: this version knows no language model", remedy="use --model none")
     concluded, bundle = asyncio.run(_run(case, out, source, no_sandbox))
+    _tell_problems(concluded.sources.problems)
     if as_json:
         click.echo(json.dumps(result(concluded, bundle=str(bundle.path)), ensure_ascii=True))
     else:
@@ -45,6 +50,7 @@ def command(case: Path, out: Path, as_json: bool, model: str, no_sandbox: bool, 
 
 async def _run(folder: Path, out: Path, source: str, no_sandbox: bool) -> tuple[Case, BundleRef]:
     body = await asyncio.to_thread(read_alert, folder)
+    await asyncio.to_thread(_usable, out)
     alerts = parse_alert(body, source)
     redactor = throwaway_redactor()
     prover = None if no_sandbox else prover_of(make_workshop(os.environ, redactor))
@@ -55,11 +61,23 @@ async def _run(folder: Path, out: Path, source: str, no_sandbox: bool) -> tuple[
     return case, bundle
 
 
+def _usable(out: Path) -> None:
+    """Found out before the work, not after it. Raises: BadInput."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise BadInput(f"--out {out}: {error.strerror}", subject="--out", remedy="give another folder") from error
+
+
 def read_alert(folder: Path) -> bytes:
     """`alert.json` of a case folder. Raises: BadInput."""
     path = folder / "alert.json"
     if not folder.is_dir():
         raise BadInput(f"{folder}: there is no such case folder", remedy="give a folder that holds alert.json")
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise BadInput(f"{path}: is no file", remedy="give the webhook's body as it was sent")
     try:
         with path.open("rb") as file:
             body = file.read(MAX_ALERT + 1)
@@ -81,7 +99,8 @@ def parse_alert(body: bytes, source: str) -> tuple[Alert, ...]:
         raise BadInput(f"alert.json: {error.reason}", remedy=f"give a body as {source} sends it") from error
     redactor = throwaway_redactor()
     if not batch.alerts:
-        raise BadInput("alert.json: holds no readable alert", remedy=f"give a body as {source} sends it")
+        why = f" ({batch.rejected[0][1]})" if batch.rejected else ""
+        raise BadInput(f"alert.json: holds no readable alert{why}", remedy=f"give a body as {source} sends it")
     return tuple(sorted((_clean(a, redactor) for a in batch.alerts), key=lambda a: a.status != "firing"))
 
 
@@ -91,7 +110,15 @@ def _clean(alert: Alert, redactor: Redactor) -> Alert:
 
 async def _progress(stage: str, known: str) -> None:
     if sys.stderr.isatty():
-        click.echo(f"{stage}: {known}"[:160], err=True)
+        click.echo(clean(f"{stage}: {known}")[:160], err=True)
+
+
+def _tell_problems(problems: Sequence[Problem]) -> None:
+    """What could not be used, on stderr: an answer that rests on less than was given must say so."""
+    for problem in problems[:PROBLEMS_TOLD]:
+        click.echo(clean(f"{problem.source}: {problem.reason}"), err=True)
+    if len(problems) > PROBLEMS_TOLD:
+        click.echo(f"and {len(problems) - PROBLEMS_TOLD} more; --json lists them", err=True)
 
 
 def _view(case: Case, bundle: BundleRef) -> IncidentView:

@@ -42,6 +42,8 @@ def _candidates(folder: Path, intake: Intake) -> list[tuple[str, Path]]:
             continue
         if not _NAME.fullmatch(name):
             intake.problem(f"repos/{path.name}", 0, "a repository's name may hold letters, digits and . _ @ + - only")
+        elif path.exists() and not (path.is_dir() or path.is_file()):  # a pipe would be waited for
+            intake.problem(f"repos/{path.name}", 0, "is neither a folder nor a file")
         elif name in found:
             intake.problem(f"repos/{path.name}", 0, f"{name} is there twice; repos/{found[name].name} was used")
         else:
