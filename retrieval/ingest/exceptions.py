@@ -121,9 +121,9 @@ def of_attributes(attributes: Mapping[str, Any]) -> ExceptionInfo | None:
 
 
 def of_record(record: Mapping[str, Any]) -> ExceptionInfo | None:
-    """From a log record's own fields, whichever logger wrote it."""
+    """From a log record's own fields, whichever logger wrote it; a stack is known by its text under any other name."""
     if CONSUMED.isdisjoint(record):
-        return None
+        return _of_any(record)
     for name in _OBJECTS:
         value = record.get(name)
         if isinstance(value, str) and (head := split(value)[1] or (value if "\n" in value else "")):
@@ -134,7 +134,21 @@ def of_record(record: Mapping[str, Any]) -> ExceptionInfo | None:
             continue
         if found is not None:
             return found
-    return of_attributes(record)
+    return of_attributes(record) or _of_any(record)
+
+
+def _of_any(record: Mapping[str, Any]) -> ExceptionInfo | None:
+    """A printed stack in a field that no logger is known for: `exc`, `tb`, `details`."""
+    for value in record.values():
+        if isinstance(value, str) and "\n" in value and (stack := split(value)[1]):
+            return of_text(stack)
+    return None
+
+
+def untold(attributes: Mapping[str, Any], exception: ExceptionInfo | None) -> dict[str, Any]:
+    """The attributes without the printed stack that the exception was read from."""
+    stack = exception.raw if exception is not None and "\n" in exception.raw else ""
+    return {k: v for k, v in attributes.items() if not (stack and isinstance(v, str) and stack in v)}
 
 
 def _of_data(value: Any) -> ExceptionInfo | None:

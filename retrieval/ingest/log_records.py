@@ -108,7 +108,7 @@ def record_of(raw: dict[str, Any], resource: dict[str, Any], scope: str, source:
         logger=scope or fields.take("logger", _name) or "",
         trace_id=fields.take("trace", _id) or "",
         span_id=fields.take("span", _id) or "",
-        attributes=fields.rest(),
+        attributes=exceptions.untold(fields.rest(), exception),
         resource=resource,
         exception=exception,
         source=source,

@@ -115,7 +115,7 @@ def _record(opened: _Open, file: SourceFile) -> LogRecord:
         opened.more.pop()
     whole = "\n".join([line.message, *opened.more])
     body, stack = exceptions.split(whole)
-    exception = exceptions.of_text(stack) if stack else None
+    exception = exceptions.of_text(stack) if stack else exceptions.of_record(line.attributes)
     level = line.level
     if level is None:
         level = 17 if exception is not None else severity.INFO
@@ -126,7 +126,7 @@ def _record(opened: _Open, file: SourceFile) -> LogRecord:
         logger=line.logger,
         trace_id=line.trace_id,
         span_id=line.span_id,
-        attributes=line.attributes,
+        attributes=exceptions.untold(line.attributes, exception),
         exception=exception,
         source=SourceRef(file.name, opened.number),
     )

@@ -146,6 +146,7 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
     "a stack": {"stack": TRACEBACK},
     "python-json-logger": {"exc_info": TRACEBACK},
     "lines": {"stack_trace": TRACEBACK.split("\n")},
+    "a name of its own": {"exc": TRACEBACK},
     "inside the message": {"message": f"request failed\n{TRACEBACK}"},
     "bunyan": {"err": {"name": "shop.cart.NoStock", "message": "no stock of A-7", "stack": TRACEBACK}},
 }

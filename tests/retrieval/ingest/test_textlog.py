@@ -179,3 +179,13 @@ def test_a_layout_that_changes_within_a_file_is_followed(tmp_path: Path) -> None
 )
 def test_hostile_lines_take_no_time(tmp_path: Path, line: str) -> None:
     run(READER, write(tmp_path, "x.log", line, "2025-03-11 13:10:08 ERROR " + line))
+
+
+@pytest.mark.parametrize("key", ["stack", "exc", "error_details"])
+def test_a_stack_in_a_field_of_a_logfmt_line_is_the_exception(tmp_path: Path, key: str) -> None:
+    escaped = TRACEBACK.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    (record,) = read(tmp_path, f'{LAYOUTS["logfmt"]} sku=A-7 {key}="{escaped}"')
+    assert record.exception is not None
+    assert record.exception.trace is not None
+    assert (record.exception.type, record.exception.trace.crash.function) == ("shop.cart.NoStock", "add")
+    assert record.attributes == {"sku": "A-7"}
