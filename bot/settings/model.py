@@ -182,7 +182,8 @@ class Embedding(Section):
 class Sandbox(Section):
     enabled: bool = Field(default=True, description="run generated tests; off = hypotheses only, up to `supported`")
     user: str = Field(
-        default="", description="unprivileged user that runs tests when the server is root; empty = nobody"
+        default="",
+        description="unprivileged user that runs tests when the server is root; empty = a number that owns nothing",
     )
 
 

@@ -34,7 +34,7 @@ def missing_data(case: Case, verdict: Verdict, proof: Proof | None) -> tuple[Mis
     ]
     if proof is not None:
         found += [MissingData(*row) for row in proof.missing]
-        if proof.not_run_reason:
+        if proof.not_run_reason and not proof.missing:
             found.append(
                 MissingData(
                     phrase(_TEXT, "run_what", service=service),

@@ -147,3 +147,21 @@ def test_what_was_looked_at_is_told() -> None:
     done = conclude(b.a_case(sources=CaseSources(), crashes=(), rollout=Rollout(), suspects=()), [])
     assert done.looked_at == ()
     assert "1 spans" in conclude(b.a_case(), []).looked_at
+
+
+def test_what_kept_the_test_from_running_is_asked_for_once() -> None:
+    asked = (("the body of POST /total", "it was not recorded", "log it"),)
+    proof = Proof(service="price", repo="shop", missing=asked, not_run_reason="no input was recorded")
+    told = [m.what for m in conclude(b.a_case(proof=proof), []).missing]
+    assert told == ["the body of POST /total"]
+    bare = Proof(service="price", repo="shop", not_run_reason="the sandbox does not hold")
+    rows = conclude(b.a_case(proof=bare), []).missing
+    assert [m.why for m in rows] == ["the sandbox does not hold"]
+
+
+def test_a_service_without_a_stack_or_repository_is_told_what_to_bring() -> None:
+    bare = b.a_crash(in_app_frames=(), crash_path="", crash_function="")
+    case = b.a_case(crashes=(bare,), sources=CaseSources(), suspects=())
+    told = " ".join(m.what for m in conclude(case, []).missing)
+    for name in ("traces", "logs", "deploys", "repository", "stack trace"):
+        assert name in told
