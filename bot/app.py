@@ -84,6 +84,7 @@ class Parts:
 
 
 PARTS = web.AppKey("parts", Parts)
+STOP_S = 10.0
 
 
 def build(settings: Settings, factories: Factories) -> web.Application:
@@ -101,6 +102,11 @@ def build(settings: Settings, factories: Factories) -> web.Application:
     _add_routes(app, settings, parts)
     app.cleanup_ctx.append(_running(settings, factories, parts))
     return app
+
+
+def runner_of(app: web.Application) -> web.AppRunner:
+    """What serves the application. Bodies arrive as they were sent: `bot.intake.body` decompresses them."""
+    return web.AppRunner(app, access_log=None, shutdown_timeout=STOP_S, auto_decompress=False)
 
 
 def _add_routes(app: web.Application, settings: Settings, parts: Parts) -> None:

@@ -12,12 +12,11 @@ from pathlib import Path
 import click
 from aiohttp import web
 
-from bot.app import Factories, build
+from bot.app import Factories, build, runner_of
 from bot.settings import Settings, load
 from retrieval.errors import BadInput, StoreLocked
 
 LOCK_FILE = "server.lock"
-STOP_S = 10.0
 
 
 @click.command(name="serve")
@@ -43,7 +42,7 @@ async def serve(settings: Settings, factories: Factories, say: Callable[[str], N
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    runner = web.AppRunner(build(settings, factories), access_log=None, shutdown_timeout=STOP_S)
+    runner = runner_of(build(settings, factories))
     await runner.setup()
     try:
         site = web.TCPSite(runner, settings.host, settings.port)

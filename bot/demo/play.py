@@ -17,7 +17,7 @@ import aiohttp
 from aiohttp import web
 from msgspec import Struct
 
-from bot.app import Factories, Side, build
+from bot.app import Factories, Side, build, runner_of
 from bot.cli.ingest import ingest
 from bot.cli.triage import read_alert
 from bot.demo.workspace.server import BOT_TOKEN, SIGNING_SECRET, Workspace
@@ -74,7 +74,7 @@ async def played(stage: Stage) -> AsyncIterator[Played]:
             factories = Factories(
                 triage=make_triage, side=watched.side, debounce_s=0.0, new_id=lambda: incident_id_of(body)
             )
-            runner = web.AppRunner(build(settings, factories), access_log=None)
+            runner = runner_of(build(settings, factories))
             await runner.setup()
             try:
                 await web.SockSite(runner, sock).start()

@@ -11,18 +11,15 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from aiohttp import web
-from aiohttp.client_exceptions import ClientPayloadError
-from aiohttp.http_exceptions import HttpProcessingError
-from aiohttp.web_exceptions import HTTPRequestEntityTooLarge
 
 from bot.incidents.records import Delivery, Records
+from bot.intake import body
 from bot.intake.access import Gate
 from bot.intake.sources import AlertSource, Unreadable
 from bot.metrics import Metrics
 from retrieval.ports import Clock
 
 MAX_BODY = 2**20
-READ_S = 20.0
 KEPT_HEADERS = ("Content-Type", "User-Agent", "X-Request-Id")
 
 
@@ -47,17 +44,19 @@ class Intake:
         source = self._sources.get(request.match_info["source"])
         if source is None:
             return refusal(404, "unknown_source", f"there is no such source; known: {', '.join(sorted(self._sources))}")
-        body = await read_body(request, MAX_BODY)
-        if isinstance(body, web.Response):
+        content = await read_body(request, MAX_BODY)
+        if isinstance(content, web.Response):
             self._metrics.add("receipts_deliveries_total", {"source": source.name, "outcome": "not_read"})
-            return body
+            return content
         headers = {name: request.headers[name][:200] for name in KEPT_HEADERS if name in request.headers}
         await self._records.keep(
-            Delivery(id=delivery_id, source=source.name, received_ns=self._clock.now_ns(), headers=headers, body=body)
+            Delivery(
+                id=delivery_id, source=source.name, received_ns=self._clock.now_ns(), headers=headers, body=content
+            )
         )
         self._delivered()
         try:
-            batch = await asyncio.to_thread(source.parse, body, headers)
+            batch = await asyncio.to_thread(source.parse, content, headers)
         except Unreadable as error:
             self._metrics.add("receipts_deliveries_total", {"source": source.name, "outcome": "unreadable"})
             return refusal(400, "unreadable", f"{error.reason}; kept as {delivery_id}")
@@ -77,19 +76,10 @@ def refuse_stranger(gate: Gate, request: web.Request) -> web.Response | None:
 
 async def read_body(request: web.Request, limit: int) -> bytes | web.Response:
     """The whole body, decompressed, or the response that refuses it."""
-    too_large = refusal(413, "too_large", f"the body is larger than {limit} bytes")
-    if (request.content_length or 0) > limit:
-        return too_large
     try:
-        async with asyncio.timeout(READ_S):
-            body = await request.read()
-    except HTTPRequestEntityTooLarge:
-        return too_large
-    except TimeoutError:
-        return refusal(408, "too_slow", "the body did not arrive in time")
-    except (ClientPayloadError, HttpProcessingError, web.RequestPayloadError):
-        return refusal(400, "broken_body", "the body is not encoded as its headers say")
-    return too_large if len(body) > limit else body
+        return await body.read(request, limit)
+    except body.Refused as refused:
+        return refusal(refused.status, refused.reason, refused.detail)
 
 
 def refusal(status: int, reason: str, detail: str) -> web.Response:

@@ -46,5 +46,7 @@ async def served(
         return Side(channel=channel or FileChannel(folder / "log.jsonl", ledger))
 
     app = build(settings, Factories(triage=make_triage, side=make_side, debounce_s=0.05))
-    async with TestClient(TestServer(app)) as client:
+    server = TestServer(app)
+    await server.start_server(auto_decompress=False)
+    async with TestClient(server) as client:
         yield Served(client, app[PARTS], folder / "log.jsonl")
