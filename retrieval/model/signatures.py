@@ -67,6 +67,8 @@ _MASKS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(?=\w*[A-Za-z])(?=\w*\d\w*\d)\w{6,}\b"), "<id>"),
     (re.compile(r"(?<![\w<])[-+]?\d[\d_]*(?:[.,]\d+)*(?:e[-+]?\d+)?|\d+", re.IGNORECASE), "<num>"),
 )
+# Where the stack ran full is chance: "... while calling a Python object", "... in comparison".
+_RECURSION = re.compile(r"(?<=maximum recursion depth exceeded)\s(?:while|in|during)\s.*")
 _SPACES = re.compile(r"\s+")
 _ELLIPSIS = ("...", "…")
 
@@ -80,7 +82,7 @@ def normalise_message(text: str) -> str:
     it tells two faults apart.
     """
     line = next((part.strip() for part in text[:_READ_CAP].splitlines() if part.strip()), "")
-    line = line.replace("\x00", " ")
+    line = _RECURSION.sub("", line.replace("\x00", " "))
     kept: list[str] = []
 
     def keep(match: re.Match[str]) -> str:

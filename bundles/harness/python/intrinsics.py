@@ -27,6 +27,11 @@ _BAD_TEXT = re.compile(
     r"[Ii]nvalid [\w ]+: (.+)|badly formed hexadecimal .*: (.+)",
     re.DOTALL,
 )
+# Methods whose answer is still the same value, cleaned or written out.
+_SAME = {
+    *("strip", "rstrip", "lstrip", "upper", "lower", "casefold", "removesuffix", "removeprefix", "decode"),
+    *("isoformat", "as_posix", "copy", "model_dump", "dict", "_asdict"),
+}
 _CONVERTERS = {"int", "float", "fromisoformat", "strptime", "Decimal", "UUID", "Version", "parse", "loads"}
 
 
@@ -91,7 +96,7 @@ def name_of(node: ast.expr) -> str:
         case ast.Subscript(slice=ast.Constant(value=str() as key)):
             inner = name_of(node.value)
             return f"{inner}.{key}" if inner else str(key)
-        case ast.Call(func=ast.Attribute(value=base, attr="strip" | "upper" | "lower" | "isoformat" | "decode")):
+        case ast.Call(func=ast.Attribute(value=base, attr=method)) if method in _SAME:
             return name_of(base)
         case ast.Call(args=[argument]) if dotted(node.func) in ("str", "repr", "json.dumps", "int", "dict", "list"):
             return name_of(argument)

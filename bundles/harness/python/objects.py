@@ -12,10 +12,11 @@ from bundles.harness.python.pool import Pool, Recorded
 from bundles.harness.python.shapes import Shape, shape_of
 from bundles.harness.python.source import Source
 from bundles.harness.python.values import UNKNOWN, Value, import_of, literal
-from bundles.harness.python.wiring import wiring_of
+from bundles.harness.python.wiring import example_of, wiring_of
 
 MAX_ALTERNATIVES = 6
 BUILT = 3  # rank of the service's own objects: no data, so nothing to get wrong
+EXAMPLE = 5  # rank of an object made as the repository's own tests make it
 ASSEMBLED = 6  # rank of a mapping or object that was put together from single values
 _REQUESTS = {
     "request",
@@ -199,10 +200,15 @@ class Builder:
             options = [a for e in entries if (a := self._fit(e, param, Shape()))]
             argument = options[0] if options else self.object_for(param, depth + 1)
             if argument is None:
-                return None
+                return self._example(found)
             made.append((param.name, argument))
         rank = max(BUILT, *(a.rank for _, a in made))
         return Argument(_constructed(found, [(n, a.value) for n, a in made]), rank, _cited(a for _, a in made))
+
+    def _example(self, found: Class) -> Argument | None:
+        """Production's arguments were not recorded; a stand-in whose failure still has to be production's own."""
+        made = example_of(self._source, found.name)
+        return Argument(Value(made.code, made.imports), EXAMPLE, ()) if made else None
 
     def _constructor(self, found: Class, depth: int = 0) -> tuple[Param, ...] | None:
         """What the constructor takes, inherited ones too; None where a library decides."""

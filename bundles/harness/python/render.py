@@ -21,7 +21,7 @@ from retrieval.model.paths import repo_path
 
 FOLDER = "receipts_repro"
 _CONFIG = f"{FOLDER}/pytest.ini"
-_WATCH = ("import sys", "import threading", "import traceback")
+_WATCH = ("import logging", "import sys", "import threading", "import traceback")
 _KINDS: dict[str, tuple[str, ...]] = {
     "wsgi": ("import io", "from urllib.parse import unquote"),
     "asgi": ("import asyncio", "import contextlib", "from urllib.parse import unquote"),

@@ -40,6 +40,7 @@ class Source(Struct, frozen=True, kw_only=True):
     strings: dict[str, tuple[str, ...]]
     files: tuple[str, ...]
     sites: dict[str, tuple[Site, ...]] = field(default_factory=dict)  # calls outside tests, by the names that they call
+    examples: dict[str, tuple[Site, ...]] = field(default_factory=dict)  # likewise inside tests
     raises: tuple[tuple[str, ast.Raise | ast.Assert], ...] = ()
     settings: dict[str, tuple[str, ...]] = field(default_factory=dict)  # path -> values of DJANGO_SETTINGS_MODULE
     texts: tuple[str, ...] = ()  # Dockerfiles, Procfiles and the like, which may say how the service is started
@@ -96,9 +97,12 @@ def index_source(parsed: dict[str, ast.Module], files: tuple[str, ...], texts: t
     classes: dict[str, list[Class]] = {}
     strings: dict[str, set[str]] = {}
     sites: dict[str, list[Site]] = {}
+    examples: dict[str, list[Site]] = {}
     raises: list[tuple[str, ast.Raise | ast.Assert]] = []
     for path, facts in scanned.items():
         if modules[path].is_test:
+            for name, site in facts.calls:
+                examples.setdefault(name, []).append(site)
             continue
         collect(Where(path, modules[path].name, facts.generators), parsed[path], functions, classes)
         raises += [(path, node) for node in facts.raises]
@@ -117,6 +121,7 @@ def index_source(parsed: dict[str, ast.Module], files: tuple[str, ...], texts: t
         strings={text: tuple(sorted(paths)) for text, paths in sorted(strings.items())},
         files=files,
         sites={name: tuple(found) for name, found in sites.items()},
+        examples={name: tuple(found) for name, found in examples.items()},
         raises=tuple(raises),
         settings={path: tuple(facts.settings) for path, facts in scanned.items() if facts.settings},
         texts=texts,

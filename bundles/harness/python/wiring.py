@@ -46,6 +46,17 @@ def wiring_of(source: Source, name: str) -> Wired | None:
     return None
 
 
+def example_of(source: Source, name: str) -> Wired | None:
+    """The first call of class `name` in the repository's own tests that stands on literals and the service's code: how
+    its authors make one where production's data is not at hand."""
+    for site in source.examples.get(name, ())[:MAX_SITES]:
+        try:
+            return _Inliner(source, source.modules[site.path], site.scope).wired(site.call)
+        except _Unwired:
+            continue
+    return None
+
+
 def _makes(source: Source, owner: str, method: str) -> bool:
     return any(f.kind == "classmethod" and f.owner.endswith(owner) for f in source.named.get(method, ()))
 
@@ -146,7 +157,7 @@ class _Inliner:
 
     def _importable(self, name: str) -> bool:
         """Whether the module has the name when it is imported; a `__main__` can't be."""
-        if self._module.name.endswith("__main__"):
+        if self._module.name.endswith("__main__") or self._module.is_test:
             return False
         for node in self._module.tree.body:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name == name:

@@ -32,6 +32,7 @@ from retrieval.model.signatures import (
         ),
         ("don't take 'this' or 'that'", "don't take <str> or <str>"),
         ("b'\\x00' is no json", "<str> is no json"),
+        ("maximum recursion depth exceeded while calling a Python object", "maximum recursion depth exceeded"),
         ("\n\n  first line \nsecond line", "first line"),
         ("no token token:a1b2c3d4e5f60718 here", "no token <id> here"),
         ("", ""),
