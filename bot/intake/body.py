@@ -1,6 +1,6 @@
 """A request's body, whole or refused: read under a limit, decompressed here under the same limit.
 
-The server's own decompression is off (`bot.app.runner_of`), for it passes a gzip body that was cut off on as a whole one.
+The server's own decompression is off (`bot.app.runner_of`): it passes on a gzip body that was cut off as a whole one.
 """
 
 import asyncio
