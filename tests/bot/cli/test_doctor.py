@@ -9,6 +9,8 @@ from aiohttp.test_utils import TestServer
 
 from bot.cli.doctor import Finding, checks, examine, line
 from bot.cli.serve import locked
+from bot.live import remember_services
+from retrieval.model import ServiceInfo
 from tests.bot.cli.test_serve import receipts
 from tests.bot.serving import settings_of
 
@@ -118,7 +120,19 @@ async def test_what_is_switched_off_is_said(tmp_path: Path) -> None:
 async def test_declared_services_are_counted(tmp_path: Path) -> None:
     (finding,) = await found(tmp_path, "services", RECEIPTS_SERVICES='{"b": {"repo": "git@example.com:b"}}')
 
-    assert (finding.state, finding.what) == ("ok", "1 declared")
+    assert (finding.state, finding.what) == ("ok", "1 declared, 0 from what was ingested")
+    (tmp_path / "data").mkdir(exist_ok=True)
+    remember_services(tmp_path / "data", {"a": ServiceInfo(name="a", repo="a")})
+    (finding,) = await found(tmp_path, "services")
+    assert (finding.state, finding.what) == ("ok", "0 declared, 1 from what was ingested")
+
+
+async def test_a_model_that_is_not_here_is_said_with_the_remedy(tmp_path: Path) -> None:
+    (finding,) = await found(tmp_path, "vectors", RECEIPTS_EMBEDDING__MODEL="no-such-model")
+
+    assert finding.state == "absent"
+    assert "no-such-model" in finding.what
+    assert "embedding.model" in finding.remedy
 
 
 def test_the_command_prints_a_line_each_and_says_by_its_exit_whether_something_is_broken(tmp_path: Path) -> None:

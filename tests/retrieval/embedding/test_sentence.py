@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.settings import Settings
 from retrieval.embedding import open_embedder
 from retrieval.embedding.sentence import DEFAULT_MODEL
 from retrieval.errors import EmbeddingUnavailable, Reason
@@ -36,6 +37,14 @@ async def test_texts_of_one_meaning_are_near_and_a_text_is_itself_in_any_batch()
     assert again == pytest.approx(near, abs=1e-5)
     assert await model.embed([]) == []
     await model.warm()
+
+
+@pytest.mark.vectors
+@needs_model
+@pytest.mark.parametrize("name", ["all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"])
+async def test_the_settings_default_is_found_in_the_extras_package(name: str) -> None:
+    assert Settings().embedding.model in name
+    assert (await open_embedder(name)).model_id.startswith("all-MiniLM-L6-v2@53aa5117")
 
 
 def dot(left: tuple[float, ...], right: tuple[float, ...]) -> float:
