@@ -151,7 +151,10 @@ async def _identity(api: SlackApi) -> Identity:
 def _dispatch(app: AsyncApp) -> Callable[[str, web.Request], Awaitable[web.StreamResponse]]:
     async def dispatch(body: str, request: web.Request) -> web.StreamResponse:
         headers: dict[str, Any] = dict(request.headers.items())
-        bolt = AsyncBoltRequest(body=body, query=request.query_string, headers=headers)
+        try:
+            bolt = AsyncBoltRequest(body=body, query=request.query_string, headers=headers)
+        except ValueError:  # it parses JSON, in the body or in a field of it
+            return web.json_response({"error": "unreadable body"}, status=400)
         return await to_aiohttp_response(await app.async_dispatch(bolt))
 
     return dispatch

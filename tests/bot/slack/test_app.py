@@ -332,6 +332,9 @@ async def test_a_body_over_the_cap_or_not_text_is_refused() -> None:
         assert (await _post(h.url, io.BytesIO(big), signed(big, at=time.time())))[0] == 413
         assert (await _post(h.url, drip(), signed(b"", at=time.time())))[0] == 413
         assert (await _post(h.url, broken, signed(broken, at=time.time())))[0] == 400
+        for kind, cut in (("application/json", b'{"type": '), ("application/x-www-form-urlencoded", b"payload=%5B1")):
+            headers = {**signed(cut, at=time.time()), "Content-Type": kind}
+            assert await _post(h.url, cut, headers) == (400, '{"error": "unreadable body"}')
 
 
 async def test_socket_mode_serves_the_same_listeners() -> None:
