@@ -1,6 +1,7 @@
 """From facts to the answer: citations, the ladder, what is missing."""
 
 import hashlib
+from pathlib import Path
 
 import pytest
 from msgspec import structs
@@ -150,12 +151,13 @@ def test_what_was_looked_at_is_told() -> None:
 
 
 def test_what_kept_the_test_from_running_is_asked_for_once() -> None:
+    whole = structs.replace(b.a_case().sources, repos={"shop": Path("shop")})
     asked = (("the body of POST /total", "it was not recorded", "log it"),)
     proof = Proof(service="price", repo="shop", missing=asked, not_run_reason="no input was recorded")
-    told = [m.what for m in conclude(b.a_case(proof=proof), []).missing]
+    told = [m.what for m in conclude(b.a_case(proof=proof, sources=whole), []).missing]
     assert told == ["the body of POST /total"]
     bare = Proof(service="price", repo="shop", not_run_reason="the sandbox does not hold")
-    rows = conclude(b.a_case(proof=bare), []).missing
+    rows = conclude(b.a_case(proof=bare, sources=whole), []).missing
     assert [m.why for m in rows] == ["the sandbox does not hold"]
 
 
