@@ -95,6 +95,8 @@ class SlackChannel:
     async def _progress(self, incident_id: str, slot: _Slot) -> None:
         try:
             while slot.wanted is not None:
+                # A conclusion that comes meanwhile is told in its place, not after it.
+                await self._posting.room(self._channel)
                 await self._flush(slot)
         except SlackError as error:
             log.warning("progress of incident %s not shown: %s", incident_id, error)

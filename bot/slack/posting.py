@@ -45,6 +45,10 @@ class Posting:
                 await backoff.wait(attempt, error)
         raise AssertionError("wait raises after the last attempt")
 
+    async def room(self, channel: str) -> None:
+        """Wait until this channel can be written to at once: what is worth saying is best decided then."""
+        await self._turns.room(channel)
+
     async def edit(self, posted: Posted, message: Message, *, urgency: Urgency) -> None:
         """Put this content in place of the old; repeating it does no harm. Raises: SlackError."""
         arguments = {**sendable(message), "channel": posted.channel, "ts": posted.ts, "parse": "none"}

@@ -55,6 +55,13 @@ class Turns:
         finally:
             self._release(queue)
 
+    async def room(self, channel: str) -> None:
+        """Wait until a call need not wait for the interval; somebody else may still take the turn."""
+        queue = self._queues.get(channel)
+        pause = queue.ready_at - self._clock() if queue else 0.0
+        if pause > 0:
+            await self._sleep(pause)
+
     def hold(self, channel: str, seconds: float) -> None:
         """Nobody writes into this channel for so long: Slack asked for it."""
         queue = self._queues.setdefault(channel, _Queue())
