@@ -77,6 +77,7 @@ def from_store(
         opened = await repositories()
         sources: CaseSources = await load_sources(index, acl=acl, from_ns=from_ns, to_ns=to_ns)
         declared = {**sources.services, **services}
-        return Material(structs.replace(sources, services=declared), index, opened)
+        paths = {name: repository.path for name, repository in opened.items()}
+        return Material(structs.replace(sources, services=declared, repos=paths), index, opened)
 
     return load
