@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from retrieval.model import Attempt, Bisect, Commit
+from retrieval.model.signatures import same_type
 
 Run = Callable[[str], Awaitable[Attempt]]
 
@@ -12,22 +13,31 @@ async def bisect(run: Run, commits: Sequence[Commit], *, good: str, bad: str) ->
     """`commits` are all that are reachable from `bad` and not from `good` (any order). The first-parent chain is
     searched; where the culprit on it is a merge, the search goes on along what it merged.
 
-    A commit counts as bad when the test fails there *as in production*, as good when it passes. Others (the test cannot
-    be loaded, times out, fails otherwise) cannot be judged and are skipped, like `git bisect skip`. There is a culprit
-    only where it was seen to fail and its parent was seen to pass; all other commits are then acquitted: the ones
+    A commit counts as bad when the test fails there *as in production*, or by the same type of error out of the same
+    functions as at `bad` (a later commit may have reworded the message); as good when it passes. Others (the test
+    cannot be loaded, times out, fails otherwise) cannot be judged and are skipped, like `git bisect skip`. There is a
+    culprit only where it was seen to fail and its parent was seen to pass; all other commits are then acquitted: the ones
     before, because it still passed after them; the ones after, because it failed without them.
     """
-    search = _Search(run, {commit.sha: commit for commit in commits})
+    search = _Search(run, {commit.sha: commit for commit in commits}, bad)
     first, last = await asyncio.gather(search.look(good), search.look(bad))
     if not _is_good(first):
         return search.found(None, "the test does not pass at the last good commit")
-    if not _is_bad(last):
+    if not _as_in_production(last):
         return search.found(None, "the test does not fail at the deployed commit as in production")
     return await search.along(bad, good)
 
 
-def _is_bad(attempt: Attempt) -> bool:
+def _as_in_production(attempt: Attempt) -> bool:
     return attempt.outcome == "failed" and attempt.matches_production
+
+
+def _reworded(attempt: Attempt, deployed: Attempt) -> bool:
+    """The same type of error by the same way through the code, in other words."""
+    one, other = attempt.error_signature, deployed.error_signature
+    if attempt.outcome != "failed" or one is None or other is None or not deployed.frames:
+        return False
+    return same_type(one.type, other.type) and attempt.frames == deployed.frames
 
 
 def _is_good(attempt: Attempt) -> bool:
@@ -35,8 +45,9 @@ def _is_good(attempt: Attempt) -> bool:
 
 
 class _Search:
-    def __init__(self, run: Run, commits: Mapping[str, Commit]) -> None:
+    def __init__(self, run: Run, commits: Mapping[str, Commit], deployed: str) -> None:
         self._run = run
+        self._deployed = deployed
         self._commits = commits
         self._asked: list[str] = []  # in the order of asking, which is the same every time; answers may overtake
         self._seen: dict[str, Attempt] = {}
@@ -46,6 +57,9 @@ class _Search:
             self._asked.append(sha)
             self._seen[sha] = await self._run(sha)
         return self._seen[sha]
+
+    def _is_bad(self, attempt: Attempt) -> bool:
+        return _as_in_production(attempt) or _reworded(attempt, self._seen[self._deployed])
 
     async def along(self, bad: str, good: str) -> Bisect:
         """Search the first-parent chain that ends in `bad`; what its oldest commit is based on has to pass."""
@@ -61,7 +75,7 @@ class _Search:
             return self.found(None, reason)
         merged = [parent for parent in self._commits[culprit].parents[1:] if parent in self._commits]
         for parent in merged:
-            if _is_bad(await self.look(parent)):
+            if self._is_bad(await self.look(parent)):
                 return await self.along(parent, good)
         return self.found(culprit, "")
 
@@ -83,7 +97,7 @@ class _Search:
             middle = (low + high) / 2
             at = min(open_, key=lambda index: (abs(index - middle), index))
             attempt = await self.look(chain[at])
-            if _is_bad(attempt):
+            if self._is_bad(attempt):
                 high = at
             elif _is_good(attempt):
                 low = at

@@ -2,10 +2,11 @@
 
 A failure *matches production* when one exception of the chain that reached the test runner
   1. is the same error (`retrieval.model.signatures.same_error`: type, and message without its values), and
-  2. has a compatible stack: its innermost frame in the application's own code is the function in which production
+  2. began with what it began with in production, where that was wrapped in it, and
+  3. has a compatible stack: its innermost frame in the application's own code is the function in which production
      crashed, or at least half of the shorter of both stacks (own frames, as path and function) is shared.
-Where production recorded no frame of the application, 2 cannot be asked and 1 decides. A commit that cannot even load
-the test is no failure but an `error`: it says nothing about the fault.
+Where production recorded no frame of the application, 3 cannot be asked and 1 and 2 decide. A commit that cannot even
+load the test is no failure but an `error`: it says nothing about the fault.
 """
 
 import json
@@ -18,7 +19,7 @@ from msgspec import Struct
 from bundles.sandbox import RunResult
 from bundles.tidy import ROOT
 from retrieval.model import Attempt, ErrorSignature
-from retrieval.model.signatures import same_error
+from retrieval.model.signatures import same_error, same_type
 
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
 
@@ -53,10 +54,12 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 class Production(Struct, frozen=True, kw_only=True):
-    """How it failed in production; `frames` are `path::function` of the application's own code, outermost first."""
+    """How it failed in production; `frames` are `path::function` of the application's own code, outermost first,
+    `causes` the types that it wrapped at the bottom of its chain."""
 
     signature: ErrorSignature
     frames: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
 
 
 def read_report(files: Mapping[str, bytes]) -> Report | None:
@@ -97,7 +100,7 @@ def judge(
     outcome, reason, test = _what_happened(result)
     if test is None or not test.raised:
         return Attempt(commit=commit, outcome=outcome, reason=reason, log=log)
-    matching = [r for r in test.raised if _matches(r, production, overlay)] if outcome == "failed" else []
+    matching = _matching(test, production, overlay) if outcome == "failed" else []
     shown = (matching or list(test.raised))[0]
     return Attempt(
         commit=commit,
@@ -138,6 +141,12 @@ def _last_line(text: str) -> str:
     return _ADDRESS.sub("0x…", (own or lines or [""])[-1])[:200]
 
 
+def _matching(test: Outcome, production: Production, overlay: Collection[str]) -> list[Raised]:
+    if production.causes and not any(same_type(r.type, c) for r in test.raised for c in production.causes):
+        return []
+    return [raised for raised in test.raised if _matches(raised, production, overlay)]
+
+
 def _matches(raised: Raised, production: Production, overlay: Collection[str]) -> bool:
     if not same_error(raised.signature, production.signature):
         return False
@@ -170,9 +179,9 @@ def own_frames(raised: Raised, overlay: Collection[str]) -> list[tuple[str, str,
 def crash_line(result: RunResult, production: Production, overlay: Collection[str]) -> tuple[str, int] | None:
     """Path and line at which a matching failure was raised in the application's code."""
     _, _, test = _what_happened(result)
-    for raised in test.raised if test else ():
+    for raised in _matching(test, production, overlay) if test else ():
         own = own_frames(raised, overlay)
-        if own and _matches(raised, production, overlay):
+        if own:
             return own[-1][0], own[-1][2]
     return None
 

@@ -85,7 +85,7 @@ async def prove(
                     redactor=workshop.redactor,
                 )
                 proof = await _Attempt(case, crash, runs, workshop, progress or _silent).proof()
-            if best is None or _rank(proof) > _rank(best):
+            if best is None or (_rank(proof) > _rank(best) and not _acquits(proof)):
                 best = proof
             if _rank(proof) == _BEST or not budget.left:
                 break
@@ -104,6 +104,11 @@ def _rank(proof: Proof) -> int:
     if not proof.at_deployed.matches_production:
         return 1
     return _BEST if proof.at_good is not None and proof.at_good.outcome == "passed" else 2
+
+
+def _acquits(proof: Proof) -> bool:
+    """It fails at the last good commit too: of another error than the incident's first, that tells nothing about it."""
+    return proof.at_good is not None and proof.at_good.outcome != "passed"
 
 
 async def _silent(stage: str, known: str) -> None:
@@ -150,7 +155,7 @@ class _Attempt:
 
     def __init__(self, case: Case, crash: CrashGroup, runs: Runs, workshop: Workshop, progress: Progress) -> None:
         self._case, self._crash, self._runs, self._workshop, self._progress = case, crash, runs, workshop, progress
-        self._production = Production(signature=crash.signature, frames=crash.in_app_frames)
+        self._production = Production(signature=crash.signature, frames=crash.in_app_frames, causes=crash.causes)
         self._blank = Proof(service=crash.service, repo=runs.repository.name)
 
     async def proof(self) -> Proof:

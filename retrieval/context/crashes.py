@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from retrieval.context.coverage import Coverage, coverage_of
-from retrieval.context.errors import ErrorGroup, group_errors
+from retrieval.context.errors import ErrorGroup, causes_of, group_errors
 from retrieval.context.frames import Place, own_places, with_symbols
 from retrieval.context.occurrences import FilesOf, Occurrence
 from retrieval.model import Alert, CaseSources, CrashGroup, LogRecord, Onset, Span, Symbol, Topology
@@ -95,10 +95,18 @@ def _crash(group: ErrorGroup, scene: Scene) -> CrashGroup:
     typical = _typical(ordered)
     language = next((r.language for r in ordered if r.language), "")
     place = typical.crash
+    causes = next((c for r in ordered if (c := causes_of(r))), ())
     before, after = _counts(group, cut)
     novelty = _novelty(before, after, cut, scene.coverage)
     crash = CrashGroup(
-        key=f"{error_signature(language, typical.type, typical.message)}:{group.service}:{place.id if place else ''}",
+        key=":".join(
+            (
+                error_signature(language, typical.type, typical.message),
+                group.service,
+                place.id if place else "",
+                *causes,
+            )
+        ),
         service=group.service,
         signature=ErrorSignature(typical.type, typical.message),
         stack_signature=stack_signature(typical.trace) if typical.trace else "",
@@ -110,6 +118,7 @@ def _crash(group: ErrorGroup, scene: Scene) -> CrashGroup:
         crash_path=place.path if place else "",
         crash_function=place.function if place else "",
         crash_line=place.line if place else None,
+        causes=causes,
         in_app_frames=tuple(dict.fromkeys(p.id for p in typical.places)),
         logs=_sample_logs(ordered),
         spans=_sample_spans(ordered),

@@ -9,10 +9,19 @@ from msgspec import Struct
 from retrieval.context.occurrences import FilesOf, Occurrence, occurrences
 from retrieval.model import CaseSources
 from retrieval.model.proof import ErrorSignature
-from retrieval.model.signatures import normalise_message, same_error, short_type
+from retrieval.model.signatures import normalise_message, origins, same_error, short_type
 
 _SAME_EVENT_NS = 1_000_000_000  # records of one event from two recorders without a shared trace id
 _ALIKE = 0.6
+
+
+Causes = tuple[str, ...]
+
+
+class _Sibling(Struct):
+    message: str
+    causes: Causes
+    bucket: list[Occurrence]
 
 
 class ErrorGroup(Struct, frozen=True, kw_only=True):
@@ -63,20 +72,42 @@ def _of_service(service: str, found: list[Occurrence]) -> list[ErrorGroup]:
 
 
 def _placed(found: list[Occurrence]) -> list[list[Occurrence]]:
-    """Buckets of records with a stack: equal ones first, then those that are alike."""
-    equal: dict[tuple[str, str, str], list[Occurrence]] = defaultdict(list)
+    """Buckets of records with a stack: equal ones first, then those that are alike. Errors that were wrapped are one
+    only if what they wrap is; a recorder that leaves causes out may have seen either."""
+    equal: dict[tuple[str, str, str, Causes], list[Occurrence]] = defaultdict(list)
     for occurrence in found:
         place = occurrence.places[-1].id
-        equal[short_type(occurrence.type), place, normalise_message(occurrence.message)].append(occurrence)
-    merged: dict[tuple[str, str], list[tuple[str, list[Occurrence]]]] = defaultdict(list)
-    for (kind, place, message), bucket in sorted(equal.items(), key=lambda item: (-len(item[1]), item[0])):
+        message = normalise_message(occurrence.message)
+        equal[short_type(occurrence.type), place, message, causes_of(occurrence)].append(occurrence)
+    merged: dict[tuple[str, str], list[_Sibling]] = defaultdict(list)
+    for (kind, place, message, causes), bucket in sorted(equal.items(), key=lambda item: (-len(item[1]), item[0])):
         siblings = merged[kind, place]
-        home = next((have for text, have in siblings if _alike(text, message)), None)
+        home = next((s for s in siblings if _alike(s.message, message) and _same_causes(s.causes, causes)), None)
         if home is None:
-            siblings.append((message, bucket))
+            siblings.append(_Sibling(message, causes, bucket))
         else:
-            home.extend(bucket)
-    return [bucket for key in sorted(merged) for bucket in _reworded([bucket for _, bucket in merged[key]])]
+            home.bucket.extend(bucket)
+            home.causes = home.causes or causes
+    return [bucket for key in sorted(merged) for bucket in _by_cause(merged[key])]
+
+
+def causes_of(occurrence: Occurrence) -> Causes:
+    """The types at the bottom of its cause chain; () where nothing was wrapped."""
+    if occurrence.trace is None:
+        return ()
+    kinds = tuple(sorted({short_type(origin.type) for origin in origins(occurrence.trace)}))
+    return () if kinds == (short_type(occurrence.trace.type),) else kinds
+
+
+def _same_causes(one: Causes, other: Causes) -> bool:
+    return one == other or not one or not other
+
+
+def _by_cause(siblings: list[_Sibling]) -> list[list[Occurrence]]:
+    by_cause: dict[Causes, list[list[Occurrence]]] = defaultdict(list)
+    for sibling in siblings:
+        by_cause[sibling.causes].append(sibling.bucket)
+    return [bucket for causes in sorted(by_cause) for bucket in _reworded(by_cause[causes])]
 
 
 def _reworded(siblings: list[list[Occurrence]]) -> list[list[Occurrence]]:

@@ -128,6 +128,7 @@ class CrashGroup(Struct, frozen=True, kw_only=True):
     crash_path: str = ""
     crash_function: str = ""
     crash_line: int | None = None
+    causes: tuple[str, ...] = ()  # types that the cause chain began with, where it was wrapped
     in_app_frames: tuple[str, ...] = ()  # `path::function`, outermost first, paths relative to the repository
     logs: tuple[LogRecord, ...] = ()  # samples, earliest after onset first
     spans: tuple[Span, ...] = ()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bundles.bisect import bisect
-from retrieval.model import Attempt, Bisect, Commit
+from retrieval.model import Attempt, Bisect, Commit, ErrorSignature
 
 
 def commit(sha: str, *parents: str) -> Commit:
@@ -101,3 +101,20 @@ async def test_the_oldest_commits_base_has_to_pass() -> None:
     assert found.culprit is None and "before the oldest" in found.reason
     root = await search([commit("a")], {"g": "good", "a": "bad"}, bad="a")
     assert root.culprit is None
+
+
+async def test_a_message_that_a_later_commit_rewords_does_not_hide_the_culprit() -> None:
+    commits = line(6)
+
+    async def run(sha: str) -> Attempt:
+        at = 0 if sha == "g" else int(sha[1:]) + 1
+        if at < 3:
+            return attempt(sha, "good")
+        told = ErrorSignature("AssessmentFailed", "not assessed" if at < 5 else "claim 1: not assessed")
+        frames = ("claims.py::assess",) if at != 4 else ("claims.py::other",)
+        return Attempt(
+            commit=sha, outcome="failed", error_signature=told, frames=frames, matches_production=at >= 5
+        )  # fmt: skip
+
+    found = await bisect(run, commits, good="g", bad=commits[-1].sha)
+    assert found.culprit == commits[2].sha

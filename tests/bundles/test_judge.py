@@ -118,3 +118,13 @@ def test_answers_are_those_of_a_test_that_passed() -> None:
     files = {"report.json": json.dumps({"tests": rows, "collection": []}).encode()}
     assert answers_of(RunResult(exit_code=0, files=files)) == (("ask", "(200, b'ok')"),)
     assert answers_of(run(error())) is None and answers_of(RunResult(exit_code=1)) is None
+
+
+def test_a_wrapped_error_has_to_begin_with_what_it_began_with_in_production() -> None:
+    wrapped = Production(signature=PRODUCTION.signature, frames=PRODUCTION.frames, causes=("ZeroDivisionError",))
+    same = run(error(), error(type="builtins.ZeroDivisionError", message="division by zero"))
+    other = run(error(), error(type="ValueError", message="abc"))
+    assert judged(same, wrapped).matches_production
+    assert not judged(other, wrapped).matches_production
+    assert crash_line(same, wrapped, {TEST}) == ("shop/price.py", 7)
+    assert crash_line(other, wrapped, {TEST}) is None

@@ -27,9 +27,9 @@ def apply(facts: Facts) -> Draft | None:
     score = symptom.strength(facts) + 0.3 * facts.proximity(deploy.started_ns) + 0.2 * overlap
     if proof and reproduces(proof):
         score += 1.0
-    elif fails_at_both(proof):
-        score -= 0.4
     acquitted = fails_at_both(proof)
+    if acquitted:
+        score *= 0.2  # without the deploy it fails all the same
     claims = list(symptom.claims(facts))
     claims.append((phrase(_TEXT, "deployed", facts=facts, deploy=deploy), (cites.deploy(deploy),)))
     if culprit is not None:

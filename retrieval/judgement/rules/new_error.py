@@ -1,8 +1,10 @@
 """An error that was not there before, and nothing that we know was changed: a lead, said as such."""
 
+from retrieval.judgement import cites
 from retrieval.judgement.draft import Draft
 from retrieval.judgement.facts import Facts
 from retrieval.judgement.rules import symptom
+from retrieval.judgement.verdict import fails_at_both
 from retrieval.texts import phrase
 
 _TEXT = "hypotheses/new_error.j2"
@@ -13,6 +15,9 @@ def apply(facts: Facts) -> Draft | None:
     crash = facts.crash
     if crash is None or not (claims := symptom.claims(facts)):
         return None
+    proof = facts.proof if facts.proof and facts.proof.service == facts.service else None
+    if proof is not None and fails_at_both(proof):
+        claims = (*claims, (phrase(_TEXT, "both", proof=proof), (cites.proof(proof),)))
     return Draft(
         rule="new_error",
         failure_mode=phrase(_TEXT, "failure_mode", crash=crash),

@@ -69,6 +69,22 @@ def test_one_type_at_two_places_is_two_errors() -> None:
     assert len(crashes(*here, *there)) == 2
 
 
+def wrapped(minute: float, cause: str, message: str = "not assessed") -> LogRecord:
+    error = raised("AssessmentFailed", message, "shop/app.py:assess:9")
+    assert error.trace is not None
+    began = raised(cause, "x", "lib/money.py:divide:3", in_app=False).trace if cause else None
+    return log(minute, error=structs.replace(error, trace=structs.replace(error.trace, cause=began)))
+
+
+def test_errors_that_wrap_different_causes_are_two_and_a_recorder_without_causes_joins() -> None:
+    old = [wrapped(m, "ValueError") for m in (-40, -30, -20, -3.5)]
+    new = [wrapped(m, "ZeroDivisionError", "not assessed: zero") for m in (-4, -3, -2, -1)]
+    first, second = crashes(*old, *new, wrapped(-2.5, "", "not assessed: zero"))
+    assert (first.causes, first.count) == (("ZeroDivisionError",), 5)
+    assert (second.causes, second.count) == (("ValueError",), 4)
+    assert first.key != second.key
+
+
 def test_a_message_that_a_deploy_reworded_is_one_error() -> None:
     old = [log(-20 + n, error=raised("TooLarge", f"{n} pixels are more", "shop/price.py:check:3")) for n in range(2)]
     new = [log(-4 + n / 4, error=raised("TooLarge", f"{n} MP are over", "shop/price.py:check:4")) for n in range(20)]

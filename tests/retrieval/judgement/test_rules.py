@@ -48,6 +48,13 @@ def test_a_test_that_fails_at_both_commits_acquits_the_code() -> None:
     assert code.links == ("symptom",)
 
 
+def test_what_fails_without_the_deploy_too_is_not_told_as_the_deploys_doing() -> None:
+    proof = b.a_proof(at_good=b.an_attempt(b.GOOD, "failed", True), bisect=None)
+    found = hypothesise(gather_facts(structs.replace(b.a_case(), proof=proof)))
+    assert found[0].rule == "new_error"
+    assert any("the deploy did not bring it" in text for text, _ in found[0].claims)
+
+
 def test_a_configuration_key_that_the_failing_line_reads_is_support() -> None:
     config = drafts(with_sources(config=(b.a_config("limits.max_percent"),)))["config_change"]
     assert set(config.links) == {"symptom", "change"}
@@ -92,6 +99,26 @@ def test_failing_calls_to_a_silent_service_point_behind_it() -> None:
     )
     found = drafts(b.a_case(crashes=(), sources=CaseSources(spans=calls)))["dependency"]
     assert found.suspected_service == "bank"
+
+
+def test_a_crash_in_the_requests_whose_call_failed_ties_both() -> None:
+    case = b.a_case()
+    (crash, *_) = case.crashes
+    failing = tuple(
+        structs.replace(
+            b.a_span(i), trace_id=f"{i:032x}", span_id=f"{i:016x}", kind="client",
+            attributes={"server.address": "bank"}, exception=None,
+        )
+        for i in range(1, 6)
+    )  # fmt: skip
+    logs = tuple(structs.replace(crash.logs[0], trace_id=span.trace_id) for span in failing[:4])
+    tied = structs.replace(crash, logs=logs, spans=(), count=4)
+    found = drafts(structs.replace(case, crashes=(tied,), sources=CaseSources(spans=failing)))["dependency"]
+    assert set(found.links) == {"symptom", "change"}
+    assert any("bank failed" in text for text, _ in found.claims)
+    loose = structs.replace(crash, logs=(), spans=())
+    apart = drafts(structs.replace(case, crashes=(loose,), sources=CaseSources(spans=failing)))["dependency"]
+    assert apart.links == ("symptom",)
 
 
 def test_a_service_unlike_its_past_is_a_lead() -> None:
