@@ -8,6 +8,7 @@ lines are clustered in sorted order, not in the order of arrival, and a template
 import hashlib
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -22,6 +23,7 @@ _MAX_CLUSTERS = 100  # of one branch; beyond, a line joins the nearest one, so t
 _MAX_TOKENS = 60
 _LINE_CAP = 2_000  # characters of a line that are read
 
+_DIGIT = re.compile(r"\d")
 _TIME = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?|\d\d:\d\d:\d\d(?:[.,]\d+)?"
 _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 # One alternation, so that a line is scanned once; the group's name is the placeholder.
@@ -79,9 +81,28 @@ class _Cluster(Struct):
 
 
 def mask(line: str) -> str:
-    """A line with its times, ids, addresses and numbers as placeholders, white space folded, one line, bounded."""
-    text = _MASK.sub(lambda match: f"<{match.lastgroup}>", line[:_LINE_CAP])
-    return " ".join(text.split()[:_MAX_TOKENS])
+    """A line with its times, ids, addresses and numbers as placeholders, white space folded, one line, bounded.
+
+    Whatever is masked holds a digit, so that most words of a line need not be looked at closely.
+    """
+    tokens: list[str] = []
+    run: list[str] = []  # neighbours that hold a digit: a time may be two
+    for word in line[:_LINE_CAP].split():
+        if _DIGIT.search(word):
+            run.append(word)
+            continue
+        if run:
+            tokens += _masked(" ".join(run)).split()
+            run = []
+        tokens.append(word)
+    if run:
+        tokens += _masked(" ".join(run)).split()
+    return " ".join(tokens[:_MAX_TOKENS])
+
+
+@lru_cache(maxsize=8_192)
+def _masked(words: str) -> str:
+    return _MASK.sub(lambda match: f"<{match.lastgroup}>", words)
 
 
 def template_id(text: str) -> str:
