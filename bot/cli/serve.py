@@ -2,6 +2,7 @@
 
 import asyncio
 import fcntl
+import gc
 import logging
 import os
 import signal
@@ -30,7 +31,12 @@ def command(config: Path | None) -> None:
     with locked(settings.data):
         from bot.live import make_triage  # loaded late: --help and a wrong setting need none of it
 
-        asyncio.run(serve(settings, Factories(triage=make_triage), lambda line: click.echo(line, err=True)))
+        asyncio.run(serve(settings, Factories(triage=make_triage), _started))
+
+
+def _started(line: str) -> None:
+    _settle_memory()
+    click.echo(line, err=True)
 
 
 async def serve(settings: Settings, factories: Factories, say: Callable[[str], None]) -> None:
@@ -53,6 +59,14 @@ async def serve(settings: Settings, factories: Factories, say: Callable[[str], N
         await runner.cleanup()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)
+
+
+def _settle_memory() -> None:
+    """What was loaded stays: the collector need not look at it again and again, nor after every few hundred of the many
+    records that a triage reads (a third of its time, measured over 200,000 documents)."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 async def _listen(site: web.TCPSite, listen: str) -> None:
