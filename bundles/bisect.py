@@ -16,8 +16,8 @@ async def bisect(run: Run, commits: Sequence[Commit], *, good: str, bad: str) ->
     A commit counts as bad when the test fails there *as in production*, or by the same type of error out of the same
     functions as at `bad` (a later commit may have reworded the message); as good when it passes. Others (the test
     cannot be loaded, times out, fails otherwise) cannot be judged and are skipped, like `git bisect skip`. There is a
-    culprit only where it was seen to fail and its parent was seen to pass; all other commits are then acquitted: the ones
-    before, because it still passed after them; the ones after, because it failed without them.
+    culprit only where it was seen to fail and its parent was seen to pass; all other commits are then acquitted: the
+    ones before, because it still passed after them; the ones after, because it failed without them.
     """
     search = _Search(run, {commit.sha: commit for commit in commits}, bad)
     first, last = await asyncio.gather(search.look(good), search.look(bad))
