@@ -1,4 +1,4 @@
-"""Whose turn it is to write into a channel: one at a time, at least an interval apart, the urgent first.
+"""Whose turn it is to write into a channel: one at a time, on average an interval apart, the urgent first.
 
 Slack takes about one message a second and channel, and 50 edits a minute; who goes faster is refused, and an app that
 keeps at it may be switched off (https://docs.slack.dev/apis/web-api/rate-limits).
@@ -26,7 +26,8 @@ class _Queue:
     def __init__(self) -> None:
         self.waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self.busy = False
-        self.ready_at = float("-inf")
+        self.ready_at = float("-inf")  # what was written is an interval each behind it
+        self.held_until = float("-inf")
 
 
 class Turns:
@@ -41,31 +42,33 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, channel: str, urgency: Urgency) -> AsyncIterator[None]:
-        """Hold the channel for one call."""
+        """Hold the channel for one call. A new incident or a result may come one interval early, since Slack allows
+        short bursts; what follows waits the longer."""
         queue = self._queues.setdefault(channel, _Queue())
         await self._acquire(queue, urgency)
         try:
-            pause = queue.ready_at - self._clock()
+            early = self._interval if urgency <= Urgency.RESULT else 0.0
+            pause = max(queue.ready_at - early, queue.held_until) - self._clock()
             if pause > 0:
                 await self._sleep(pause)
             try:
                 yield
             finally:
-                queue.ready_at = max(queue.ready_at, self._clock() + self._interval)
+                queue.ready_at = max(queue.ready_at, self._clock()) + self._interval
         finally:
             self._release(queue)
 
     async def room(self, channel: str) -> None:
         """Wait until a call need not wait for the interval; somebody else may still take the turn."""
         queue = self._queues.get(channel)
-        pause = queue.ready_at - self._clock() if queue else 0.0
+        pause = max(queue.ready_at, queue.held_until) - self._clock() if queue else 0.0
         if pause > 0:
             await self._sleep(pause)
 
     def hold(self, channel: str, seconds: float) -> None:
         """Nobody writes into this channel for so long: Slack asked for it."""
         queue = self._queues.setdefault(channel, _Queue())
-        queue.ready_at = max(queue.ready_at, self._clock() + seconds)
+        queue.held_until = max(queue.held_until, self._clock() + seconds)
 
     async def _acquire(self, queue: _Queue, urgency: Urgency) -> None:
         if not queue.busy:
