@@ -42,12 +42,12 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, channel: str, urgency: Urgency) -> AsyncIterator[None]:
-        """Hold the channel for one call. A new incident or a result may come one interval early, since Slack allows
-        short bursts; what follows waits the longer."""
+        """Hold the channel for one call. A result, which is an edit, may come one interval early: Slack counts edits by
+        the minute and posts by the second. What follows waits the longer."""
         queue = self._queues.setdefault(channel, _Queue())
         await self._acquire(queue, urgency)
         try:
-            early = self._interval if urgency <= Urgency.RESULT else 0.0
+            early = self._interval if urgency is Urgency.RESULT else 0.0
             pause = max(queue.ready_at - early, queue.held_until) - self._clock()
             if pause > 0:
                 await self._sleep(pause)

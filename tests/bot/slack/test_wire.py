@@ -92,7 +92,7 @@ class _Time:
         await asyncio.sleep(0)
 
 
-async def test_turns_are_apart_on_average_and_the_urgent_go_first_and_one_interval_early() -> None:
+async def test_turns_are_apart_and_the_urgent_go_first_and_a_result_goes_one_interval_early() -> None:
     time = _Time()
     turns = Turns(clock=lambda: time.now, sleep=time.sleep, interval=1.2)
     order: list[tuple[str, float]] = []
@@ -106,13 +106,15 @@ async def test_turns_are_apart_on_average_and_the_urgent_go_first_and_one_interv
 
     tasks = [asyncio.create_task(write("a", Urgency.PROGRESS))]
     await asyncio.sleep(0)
-    for name, urgency in (("thread", Urgency.THREAD), ("progress", Urgency.PROGRESS), ("new", Urgency.NEW)):
+    for name, urgency in (
+        ("thread", Urgency.THREAD), ("progress", Urgency.PROGRESS), ("result", Urgency.RESULT), ("new", Urgency.NEW),
+    ):  # fmt: skip
         tasks.append(asyncio.create_task(write(name, urgency)))
     await asyncio.sleep(0)
     first.set()
     await asyncio.gather(*tasks)
 
-    assert order == [("a", 0.0), ("new", 0.0), ("progress", 2.4), ("thread", 3.6)]
+    assert order == [("a", 0.0), ("new", 1.2), ("result", 1.2), ("progress", 3.6), ("thread", 4.8)]
 
 
 async def test_channels_do_not_wait_for_each_other_and_a_hold_is_kept() -> None:
