@@ -18,11 +18,15 @@ _SIGNATURE_CAP = 400
 
 @lru_cache(maxsize=16)
 def _parser(grammar: str) -> Parser:
-    return Parser(Language(importlib.import_module(grammar).language()))
+    module, _, dialect = grammar.partition(":")
+    return Parser(Language(getattr(importlib.import_module(module), dialect or "language")()))
 
 
 def parse_source(grammar: str, source: bytes) -> Node | None:
-    """The root of the syntax tree, with ERROR nodes where the source is wrong; None above `MAX_SOURCE_BYTES`."""
+    """The root of the syntax tree, with ERROR nodes where the source is wrong; None above `MAX_SOURCE_BYTES`.
+
+    `grammar` is a module, or `module:function` where one holds several dialects.
+    """
     return None if len(source) > MAX_SOURCE_BYTES else _parser(grammar).parse(source).root_node
 
 

@@ -90,12 +90,11 @@ class LanguageContract:
     def test_a_trace_that_was_cut_off_gives_what_is_there(self) -> None:
         for path in traces_of(self.language.name):
             lines = path.read_text().splitlines()
-            whole = {
-                (f.file, f.line, f.function) for t in every(self.language.parse("\n".join(lines))) for f in t.frames
-            }
             for cut in range(len(lines)):
-                part = every(self.language.parse("\n".join(lines[:cut])))
-                assert {(f.file, f.line, f.function) for t in part for f in t.frames} <= whole, (path.name, cut)
+                text = "\n".join(lines[:cut])
+                for frame in (f for t in every(self.language.parse(text)) for f in t.frames):
+                    printed = (frame.file, str(frame.line or ""), frame.function.rpartition(".")[2])
+                    assert all(part in text for part in printed), (path.name, cut, frame)
 
     def test_symbols_read_as_expected(self) -> None:
         for path in sources_of(self.language):
