@@ -30,6 +30,8 @@ Progress = Callable[[str, str], Awaitable[None]]
 
 CRASHES = 3  # crash groups that are tried, in the case's order
 WITNESSES = 2  # other recorded inputs whose answers a patch is compared by
+AGAIN = 2  # more runs at each end, and at the culprit and its parent, before anyone is convicted
+CHANCES = 12  # runs at the last good commit of a test that fails by chance, until it does
 NOT_TELLING = 3  # candidates that fail at both commits before the search for one that does not ends
 _LANGUAGES = {".py": "python", ".java": "java", ".go": "go", ".js": "javascript", ".ts": "typescript", ".rs": "rust"}
 
@@ -282,7 +284,14 @@ class _Attempt:
         )
         if found.at_good is None or found.at_good.outcome != "passed":
             return proof
+        if not await self._steady(found.candidate, failing=(deployed,), passing=(good,)):
+            return await self._unsteady(proof, found, good)
         search, commits = await self._bisect(found, deployed, good)
+        if search.culprit:
+            parents = next((c.parents[:1] for c in commits if c.sha == search.culprit), ())
+            failing, passing = {search.culprit} - {deployed}, set(parents) - {good}
+            if not await self._steady(found.candidate, failing=sorted(failing), passing=sorted(passing)):
+                return await self._unsteady(proof, found, good)
         proof = replace(proof, bisect=search)
         await self._progress("prove", "looking for a patch")
         culprit = next((c for c in commits if c.sha == search.culprit), None)
@@ -295,6 +304,26 @@ class _Attempt:
         )
         tried = await find_patches(self._runs, [self._test(c) for c in (candidate, *others)], site)
         return replace(proof, patch=tried.best, patches_tried=tried.patches)
+
+    async def _steady(self, candidate: Candidate, failing: Sequence[str], passing: Sequence[str]) -> bool:
+        """Whether the test ends the same way each time: one that fails by chance convicts whom it meets."""
+        await self._progress("prove", "running the test again, to see whether it always ends the same way")
+        shas = [sha for sha in (*failing, *passing) for _ in range(AGAIN)]
+        seen = await asyncio.gather(*(self._runs.attempt(self._test(candidate), sha) for sha in shas))
+        return all(a.outcome == ("failed" if sha in failing else "passed") for sha, a in zip(shas, seen, strict=True))
+
+    async def _unsteady(self, proof: Proof, found: _Found, good: str) -> Proof:
+        """No commit is convicted; where the test fails at the last good commit too, sooner or later, that is said."""
+        at_good = found.at_good
+        for _ in range(CHANCES):
+            attempt = await self._runs.attempt(self._test(found.candidate), good)
+            if attempt.outcome == "failed" and attempt.matches_production:
+                at_good = attempt
+                break
+        reason = "the test does not end the same way each time at one commit, so it cannot tell commits apart"
+        if not self._runs.affordable:
+            reason = "the budget of runs was used up before a conviction was confirmed"
+        return replace(proof, at_good=at_good, bisect=Bisect(reason=reason))
 
     async def _bisect(self, found: _Found, deployed: str, good: str) -> tuple[Bisect, list[Commit]]:
         try:

@@ -97,6 +97,11 @@ class Runs:
         self._laid = 0
         self._plugin: asyncio.Task[Path] | None = None
 
+    @property
+    def affordable(self) -> bool:
+        """Whether the incident's budget allows another run."""
+        return self._budget.left
+
     async def tree(self, commit: str) -> Path:
         """A clean checkout, shared: it must not be written. Raises: RepositoryError, OSError."""
         if commit not in self._trees:

@@ -11,9 +11,9 @@ from bundles.environment import Environments
 from bundles.harness.base import Candidate
 from bundles.judge import Production
 from bundles.prove import Workshop, prove, rerun
-from bundles.runs import Test
+from bundles.runs import Runs, Test
 from bundles.sandbox import Sandbox, SandboxSettings
-from retrieval.model import Case, CaseSources, Proof, Rollout, ServiceInfo
+from retrieval.model import Attempt, Case, CaseSources, Proof, Rollout, ServiceInfo
 from tests.bundles.conftest import Work
 from tests.bundles.shop import ERROR, FRAMES, Given, History, calling, case_of
 
@@ -106,6 +106,32 @@ async def test_a_test_that_fails_at_both_commits_is_kept_but_convicts_nobody(set
 async def test_one_that_tells_both_commits_apart_is_preferred(setting: Setting) -> None:
     proof = await setting.prove(BOTH, FAILS, runs=5)
     assert proof.test == FAILS.test
+
+
+@pytest.mark.parametrize("chance", ["at the good commit", "at the deployed commit"])
+async def test_a_test_that_ends_by_chance_convicts_nobody(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch, chance: str
+) -> None:
+    ends = {"at the good commit": setting.history.good, "at the deployed commit": setting.history.deployed}
+    real = Runs.attempt
+    other = ends["at the deployed commit" if chance == "at the good commit" else "at the good commit"]
+    turns: list[str] = []
+
+    async def attempt(runs: Runs, test: Test, commit: str) -> Attempt:
+        turns.append(commit)
+        luck = commit == ends[chance] and turns.count(commit) > 1
+        return msgspec.structs.replace(await real(runs, test, other if luck else commit), commit=commit)
+
+    monkeypatch.setattr(Runs, "attempt", attempt)
+    proof = await setting.prove(FAILS)
+    assert proof.bisect and proof.bisect.culprit is None and "same way" in proof.bisect.reason
+    assert proof.patch is None
+    assert proof.at_good and (proof.at_good.outcome == "failed") == (chance == "at the good commit")
+
+
+async def test_a_conviction_that_cannot_be_confirmed_is_none(setting: Setting) -> None:
+    proof = await setting.prove(FAILS, runs=3)
+    assert proof.bisect and proof.bisect.culprit is None and "budget" in proof.bisect.reason
 
 
 async def test_another_error_than_productions_is_no_proof(setting: Setting) -> None:
