@@ -93,7 +93,7 @@ def calls_of(
 ) -> tuple[list[Call], list[Unresolved]]:
     """Calls for every frame whose arguments are known, outermost first; and the functions that lack some."""
     located, outermost = stack_of(occurrence, crash, source)
-    maker = _Maker(source, pool, occurrence)
+    maker = _Maker(source, pool, occurrence, tuple(dict.fromkeys(here.function.module for here in located)))
     calls: list[Call] = []
     unresolved: list[Unresolved] = []
     flows: dict[str, Any] = {}
@@ -109,8 +109,8 @@ def calls_of(
 
 
 class _Maker:
-    def __init__(self, source: Source, pool: Pool, occurrence: Occurrence) -> None:
-        self._source, self._pool, self._occurrence = source, pool, occurrence
+    def __init__(self, source: Source, pool: Pool, occurrence: Occurrence, loaded: tuple[str, ...]) -> None:
+        self._source, self._pool, self._occurrence, self._loaded = source, pool, occurrence, loaded
         self._builder = Builder(source, pool)
 
     def arguments(self, here: Located, flows: dict[str, Any]) -> tuple[dict[str, list[Argument]], tuple[str, ...]]:
@@ -181,7 +181,7 @@ class _Maker:
                     function=function,
                     expression=code,
                     receiver=receiver[0] if function.kind == "method" else "",
-                    imports=tuple(dict.fromkeys([*imports, *self._import(function)])),
+                    imports=tuple(dict.fromkeys([*imports, *self._import(function), *self._registered(function)])),
                     arguments=tuple((n, a.value.code) for n, a in chosen.items()),
                     plain=tuple((n, a.value.plain) for n, a in chosen.items() if _exact(a.value)),
                     rank=max((a.rank for a in used), default=0),
@@ -224,6 +224,20 @@ class _Maker:
             return value.code, Argument(value, 0, ())
         built = self._builder.construct(owner)
         return (built.value.code, built) if built else None
+
+    def _registered(self, function: Function) -> list[str]:
+        """Modules of the stack that the function's own does not import: production had loaded them, and what they
+        registered (tasks, handlers, commands) is found by name."""
+        reached, todo = {function.module}, [function.module]
+        by_name = {m.name: m for m in self._source.modules.values()}
+        while todo:
+            module = by_name.get(todo.pop())
+            for origin in module.imports.values() if module else ():
+                for name in (origin, origin.rpartition(".")[0]):
+                    if name in by_name and name not in reached:
+                        reached.add(name)
+                        todo.append(name)
+        return [f"import {name}" for name in self._loaded if name not in reached and importable(name)]
 
     def _import(self, function: Function) -> list[str]:
         if function.kind == "function":

@@ -33,6 +33,7 @@ _REQUESTS = {
     "db",
     "cursor",
 }
+_HEX = re.compile(r"(?:[0-9a-fA-F]{2}){2,4096}")
 _CODECS = {"int", "float", "str", "Decimal", "date", "datetime", "UUID", "Path", "bool", "bytes"}
 
 
@@ -59,7 +60,7 @@ class Builder:
         for entry in by_name:
             argument = self._fit(entry, param, shape)
             if argument:
-                found.append(argument)
+                found += [argument, *_as_bytes(argument, param, shape)]
         if flow is not UNKNOWN:
             found.append(Argument(literal(flow), 1 if not found else min(a.rank for a in found), ()))
         if not any(a.rank <= 1 for a in found):
@@ -228,6 +229,14 @@ class Builder:
                 value = coerce(entry.value, wanted_type(param.annotation, Shape()))
                 return Argument(value, 6, (entry.source,)) if value else None
         return None
+
+
+def _as_bytes(argument: Argument, param: Param, shape: Shape) -> list[Argument]:
+    """Text in hexadecimal may be how bytes were logged."""
+    plain = argument.value.plain
+    if shape.text or shape.number or not isinstance(plain, str) or not _HEX.fullmatch(plain):
+        return []
+    return [Argument(Value(f"bytes.fromhex({plain!r})"), argument.rank, argument.sources)]
 
 
 def _cited(parts: Iterable[Argument]) -> tuple[str, ...]:

@@ -137,7 +137,7 @@ class PoolMaker:
 
     def _record(self, record: LogRecord | Span, rank: int) -> Iterator[Recorded]:
         source = str(record.source)
-        yield from _attributes(record.attributes, rank, source)
+        yield from _attributes(self._whole(record), rank, source)
         for event in record.events if isinstance(record, Span) else ():
             yield from _attributes(event.attributes, rank, source)
         yield from _command_line(record.resource, rank, source)
@@ -148,6 +148,21 @@ class PoolMaker:
                 if value is not None and isinstance(value.plain, dict) and value.plain:
                     yield from _document("", value.plain, rank + 1, source)
             yield from _text(record.body, rank + 1, source)
+
+    def _whole(self, record: LogRecord | Span) -> dict[str, Any]:
+        """Attributes but for those that a reader cut out of the message: the log call's template has them whole, and
+        says what they were."""
+        if isinstance(record, Span):
+            return record.attributes
+        told = {name_of(f.part.expression): f for f in fill(self._logged, record.body)}
+
+        def worse(key: str, value: Any) -> bool:
+            filled = told.get(key)
+            if filled is None or not isinstance(value, str) or not filled.text.startswith(value):
+                return False
+            return filled.text != value or filled.part.is_repr or filled.part.is_number
+
+        return {key: value for key, value in record.attributes.items() if not worse(key, value)}
 
     def _message(self, templates: tuple[Template, ...], text: str, rank: int, source: str) -> Iterator[Recorded]:
         for filled in fill(templates, text):

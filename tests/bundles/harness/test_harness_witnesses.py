@@ -126,3 +126,49 @@ class Gate:
     first = scene.candidates().items[0]
     assert first.input.call["expression"] == "Gate(matcher=Matcher(['HH'])).answer('HH-1')"
     scene.reproduces(first)
+
+
+def test_a_task_is_known_where_the_modules_of_the_stack_are_loaded_and_its_arguments_whole(scene):
+    scene.write(
+        "tasks.py",
+        """
+import logging
+
+TASKS = {}
+
+def task(function):
+    TASKS[function.__name__] = function
+    return function
+
+def execute(name, args=(), kwargs=None):
+    try:
+        return TASKS[name](*args, **(kwargs or {}))
+    except Exception as error:
+        logging.error("Task %s raised %r args=%r kwargs=%r", name, error, args, kwargs, exc_info=True)
+""",
+    )
+    scene.write(
+        "invoices.py", "from tasks import task\n\n\n@task\ndef total(order, parts=()):\n    return 1 / len(parts)\n"
+    )
+    line = "Task total raised ZeroDivisionError('division by zero') args=('o-1',) kwargs={'parts': [], 'by': 2}"
+    cut = {"args": "('o-1',)", "kwargs": "{'parts':"}
+    scene.fails(
+        "ZeroDivisionError",
+        "division by zero",
+        [scene.frame("tasks.py", "execute", "TASKS[name]("), scene.frame("invoices.py", "total", "1 / len")],
+        body=line.replace(", 'by': 2", ""),
+        attributes=cut,
+    )
+    first = scene.candidates().items[0]
+    assert first.input.call["expression"] == "execute('total', ('o-1',), {'parts': []})"
+    assert "import invoices" in first.files[first.test]
+    scene.reproduces(first)
+
+
+def test_bytes_that_were_logged_in_hexadecimal_are_bytes_again(scene):
+    scene.write("frames.py", "def decode(data):\n    return 10 // data[1]\n")
+    frames = [scene.frame("frames.py", "decode", "10 // data[1]")]
+    scene.fails("ZeroDivisionError", "integer division or modulo by zero", frames, attributes={"data": "0100"})
+    found = next(c for c in scene.candidates().items if "fromhex" in c.input.summary)
+    assert found.input.call["expression"] == "decode(bytes.fromhex('0100'))"
+    scene.reproduces(found)
