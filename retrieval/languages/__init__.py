@@ -6,10 +6,11 @@
 from retrieval.languages.base import MAX_SOURCE_BYTES, Language
 from retrieval.languages.go import Go
 from retrieval.languages.java import Java
+from retrieval.languages.javascript import JavaScript
 from retrieval.languages.python import Python
 from retrieval.model import StackTrace
 
-LANGUAGES: dict[str, Language] = {language.name: language for language in (Python(), Java(), Go())}
+LANGUAGES: dict[str, Language] = {language.name: language for language in (Python(), Java(), Go(), JavaScript())}
 
 MAX_TEXT = 4_000_000  # characters of one text that are searched for traces
 

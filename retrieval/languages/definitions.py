@@ -99,7 +99,9 @@ def _symbol(reader: Reader, path: str, node: Node, defined: Defined, around: tup
 def signature(node: Node, body: Node | None) -> str:
     """A definition without its body, on one line."""
     end = body.start_byte - node.start_byte if body is not None else None
-    return syntax.one_line((node.text or b"")[:end].decode("utf-8", "replace")).rstrip(" ;{=>:")
+    return (
+        syntax.one_line((node.text or b"")[:end].decode("utf-8", "replace")).rstrip(" ;{:=").removesuffix("=>").rstrip()
+    )
 
 
 def comment_above(node: Node, kinds: frozenset[str]) -> str:

@@ -20,7 +20,7 @@ MAX_MESSAGE_LINES = 200
 _MAX_LOOK_BACK = 2_000  # lines; comparison failures print whole trees
 
 _PLACE = r"\((?:(?P<file>[^():/]*\.\w+)(?::(?P<line>-?\d{1,9}))?|Native Method|Unknown Source(?::\d+)?|<\w+>)\)"
-_FRAME = re.compile(rf"\s*at (?P<where>[^\s()][^()]*){_PLACE}(?:\s.*)?$")
+_FRAME = re.compile(rf"\s*at (?P<where>[^\s()][^()]*)(?<! ){_PLACE}(?:\s.*)?$")
 _FRAME_AT = re.compile(rf"(?:\t| {{4}})[\t ]{{0,40}}+at [\w$./@]+\.[\w$<>]+{_PLACE}")
 _ESCAPED = re.compile(r"\\n(?:\\t| {4})at [\w$./@]+\.[\w$<>]+\(")
 _MORE = re.compile(r"\s*\.\.\. (\d{1,6}) (?:more|common frames omitted)\s*$")
