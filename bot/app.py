@@ -21,6 +21,9 @@ from bot.incidents.presenter import Presenter
 from bot.incidents.records import Records
 from bot.intake.access import Gate
 from bot.intake.alertmanager_api import AlertmanagerApi
+from bot.intake.otlp import routes as otlp
+from bot.intake.otlp.encoding import Signal
+from bot.intake.otlp.routes import Telemetry
 from bot.intake.routes import MAX_BODY, Intake, refusal, refuse_stranger
 from bot.intake.sources import registry
 from bot.metrics import Metrics
@@ -31,6 +34,7 @@ from bot.terminal import TerminalChannel
 from bot.web.middleware import observed
 from bot.web.routes import Pages, Probes
 from retrieval.errors import BadInput, StoreError
+from retrieval.ports import Clock
 
 log = logging.getLogger(__name__)
 STATE_FILE = "state.db"
@@ -56,6 +60,16 @@ class Side:
     close: Callable[[], Awaitable[None]] | None = None
 
 
+@dataclass(frozen=True)
+class Memory:
+    """A triage over what is remembered, and what adds to it while the server runs; `close` lets go of both."""
+
+    triage: Triage
+    telemetry: Telemetry | None = None
+    close: Callable[[], Awaitable[None]] | None = None
+
+
+MakeMemory = Callable[[Settings, Clock, Metrics], Awaitable[Memory]]
 MakeTriage = Callable[[Settings], Awaitable[Triage]]
 MakeSide = Callable[[Settings, Actions, Ledger], Awaitable[Side]]
 
@@ -64,7 +78,8 @@ MakeSide = Callable[[Settings, Actions, Ledger], Awaitable[Side]]
 class Factories:
     """What differs between production, demo and tests."""
 
-    triage: MakeTriage
+    triage: MakeTriage | None = None  # instead of `memory`: a triage that has its own, and takes no telemetry
+    memory: MakeMemory | None = None
     side: MakeSide | None = None  # None: Slack when it is configured, else the log
     # Alertmanager has waited for the group itself (`group_wait`); what comes later makes the triage run again.
     debounce_s: float = 0.3
@@ -79,6 +94,7 @@ class Parts:
     records: Records | None = None
     desk: Desk | None = None
     intake: Intake | None = None
+    memory: Memory | None = None
     side: Side | None = None
     metrics: Metrics = field(default_factory=Metrics)
 
@@ -100,6 +116,10 @@ def build(settings: Settings, factories: Factories) -> web.Application:
     app = web.Application(client_max_size=MAX_BODY, middlewares=[observed(parts.metrics)])
     app[PARTS] = parts
     _add_routes(app, settings, parts)
+    if factories.memory is not None:
+        gate = Gate(settings.alerts)
+        for signal in Signal:
+            app.router.add_post(f"/v1/{signal}", _telemetry(gate, parts, signal))
     app.cleanup_ctx.append(_running(settings, factories, parts))
     return app
 
@@ -131,6 +151,16 @@ def _alerts(gate: Gate, parts: Parts) -> Callable[[web.Request], Awaitable[web.S
         if stranger or parts.intake is None:
             return stranger or refusal(503, "starting", "try again")
         return await parts.intake.take(request, f"d-{secrets.token_hex(8)}")
+
+    return handler
+
+
+def _telemetry(gate: Gate, parts: Parts, signal: Signal) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    async def handler(request: web.Request) -> web.StreamResponse:
+        stranger = otlp.refuse_stranger(gate, request)
+        if stranger or parts.memory is None or parts.memory.telemetry is None:
+            return stranger or otlp.refusal(request.content_type, 503, "starting; send it again")
+        return await parts.memory.telemetry.take(request, signal)
 
     return handler
 
@@ -185,9 +215,9 @@ def _running(
             kill_switch=settings.kill_switch,
             debounce_s=factories.debounce_s,
         )
-        triage = await factories.triage(settings)
+        parts.memory = await _memory(settings, factories, clock, parts.metrics)
         completer = _completer(settings)
-        parts.engine = Engine(parts.records, triage, presenter, options, completer)
+        parts.engine = Engine(parts.records, parts.memory.triage, presenter, options, completer)
         await parts.engine.start()
         parts.intake = Intake(parts.records, sources, clock, parts.metrics, parts.engine.wake)
         yield
@@ -196,9 +226,19 @@ def _running(
         await parts.side.channel.close()
         if parts.side.close:
             await parts.side.close()
+        memory, parts.memory = parts.memory, None
+        if memory.close:
+            await memory.close()
         await database.close()
 
     return context
+
+
+async def _memory(settings: Settings, factories: Factories, clock: Clock, metrics: Metrics) -> Memory:
+    if factories.memory is not None:
+        return await factories.memory(settings, clock, metrics)
+    assert factories.triage is not None, "one of `memory` and `triage` is given"
+    return Memory(await factories.triage(settings))
 
 
 def _completer(settings: Settings) -> Completer | None:

@@ -1,6 +1,8 @@
-"""The server's triage: material from its store, repositories from its settings, proofs in its sandbox.
+"""The server's memory: one store that telemetry goes into and triages read; repositories from the settings, proofs in
+the sandbox.
 
 data/store     documents        data/repos/NAME   clones that `receipts ingest` made
+data/otlp.db   what was received and is not in the store yet
 data/services.json              services that `receipts ingest` learnt; the settings come before them
 data/bundles   what was packed
 """
@@ -8,31 +10,36 @@ data/bundles   what was packed
 import asyncio
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from bot.app import SystemClock
+from bot.app import Memory
 from bot.incidents.engine import Triage
+from bot.intake.otlp.collector import Collector, Options
+from bot.intake.otlp.routes import Telemetry
+from bot.intake.otlp.spool import Spool
 from bot.investigation import Investigator, Setting
 from bot.material import from_store, open_repositories
+from bot.metrics import Metrics
 from bot.redaction import load_redactor
-from bot.settings import Service, Settings
+from bot.settings import Service, Settings, duration_ns
 from bot.triage import Windows
 from bot.workshop import make_workshop, prover_of
 from retrieval.code.clone import is_url, mirror
 from retrieval.embedding import open_embedder
-from retrieval.errors import EmbeddingUnavailable, RetrievalError
+from retrieval.errors import EmbeddingUnavailable, RetrievalError, StoreError
 from retrieval.index import open_index
 from retrieval.model import ServiceInfo
-from retrieval.ports import Embedder, Repository
+from retrieval.ports import Clock, Embedder, Index, Redactor, Repository
 
 log = logging.getLogger(__name__)
-STORE, REPOS, SERVICES, BUNDLES = "store", "repos", "services.json", "bundles"
+STORE, REPOS, SERVICES, BUNDLES, SPOOL = "store", "repos", "services.json", "bundles", "otlp.db"
 
 
-async def make_triage(settings: Settings) -> Triage:
+async def open_memory(settings: Settings, clock: Clock, metrics: Metrics) -> Memory:
     """Opens the store, once; the embedding model warms up behind.
 
     Raises: StoreLocked (another process holds the store), StoreError, BadInput.
@@ -40,9 +47,45 @@ async def make_triage(settings: Settings) -> Triage:
     redactor = await asyncio.to_thread(load_redactor, settings.data)
     embedder = await embedder_of(settings)
     index = await open_index(settings.data / STORE, embedder=embedder, redactor=redactor)
+    try:
+        spool = await Spool.open(settings.data / SPOOL)
+    except StoreError:
+        await index.close()
+        raise
+    options = Options(
+        clock=clock,
+        redactor=redactor,
+        share=settings.otlp.sample,
+        slow_ns=duration_ns(settings.otlp.slow),
+        keep_ns=duration_ns(settings.otlp.keep),
+    )
+    collector = Collector(spool, index, options, metrics)
+    await collector.start()
+
+    async def close() -> None:
+        await collector.stop()
+        await index.close()
+
+    return Memory(
+        triage=_triage(settings, clock, index, Shared(redactor, embedder, collector.catch_up)),
+        telemetry=Telemetry(collector, metrics),
+        close=close,
+    )
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What a triage has in common with what fills its store; `before` brings the store up to date."""
+
+    redactor: Redactor
+    embedder: Embedder | None
+    before: Callable[[], Awaitable[None]]
+
+
+def _triage(settings: Settings, clock: Clock, index: Index, shared: Shared) -> Triage:
     prover = None
     if settings.sandbox.enabled and settings.phase >= 2:
-        prover = prover_of(make_workshop(os.environ, redactor, user=settings.sandbox.user))
+        prover = prover_of(make_workshop(os.environ, shared.redactor, user=settings.sandbox.user))
     windows = Windows(settings.window.before, settings.window.after, settings.window.diffs)
     services = {**known_services(settings.data), **declared_services(settings.services)}
 
@@ -52,10 +95,10 @@ async def make_triage(settings: Settings) -> Triage:
             log.warning("repository %s cannot be used: %s", problem.source.file, problem.reason)
         return opened
 
-    load = from_store(index, services=services, repositories=repositories, windows=windows)
+    load = from_store(index, services=services, repositories=repositories, windows=windows, before=shared.before)
     bundles = settings.data / BUNDLES
     return Investigator(
-        load, Setting(clock=SystemClock(), bundles=bundles, prover=prover, embedder=embedder, windows=windows)
+        load, Setting(clock=clock, bundles=bundles, prover=prover, embedder=shared.embedder, windows=windows)
     )
 
 

@@ -63,11 +63,14 @@ def from_store(
     repositories: Repositories,
     windows: Windows,
     acl: tuple[str, ...] = ("public",),
+    before: Callable[[], Awaitable[None]] | None = None,
 ) -> Load:
     """Loads what the store holds of the window around the alerts; services and their repositories come from the
-    settings."""
+    settings. `before` is awaited first: it puts what has just been received into the store."""
 
     async def load(alerts: Sequence[Alert], wish: Rerun | None) -> Material:
+        if before is not None:
+            await before()
         asked = Windows(
             before=(wish.before if wish else "") or windows.before,
             after=(wish.after if wish else "") or windows.after,

@@ -11,6 +11,7 @@ HELP = {
     "receipts_triages_total": "Triages by outcome.",
     "receipts_triage_seconds_total": "Seconds spent in triages that came to a conclusion.",
     "receipts_channel_calls_total": "Calls to the channel by kind and outcome.",
+    "receipts_telemetry_records_total": "Records received over OTLP by signal and what became of them.",
     "receipts_http_requests_total": "HTTP requests by method, route and status.",
     "receipts_internal_errors_total": "Errors that were not foreseen, by where.",
 }

@@ -29,9 +29,9 @@ def command(config: Path | None) -> None:
     settings = load(config, os.environ)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     with locked(settings.data):
-        from bot.live import make_triage  # loaded late: --help and a wrong setting need none of it
+        from bot.live import open_memory  # loaded late: --help and a wrong setting need none of it
 
-        asyncio.run(serve(settings, Factories(triage=make_triage), _started))
+        asyncio.run(serve(settings, Factories(memory=open_memory), _started))
 
 
 def _started(line: str) -> None:

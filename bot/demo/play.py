@@ -23,7 +23,7 @@ from bot.cli.triage import read_alert
 from bot.demo.workspace.server import BOT_TOKEN, SIGNING_SECRET, Workspace
 from bot.demo.workspace.state import DEFAULT_CHANNEL
 from bot.investigation import incident_id_of
-from bot.live import make_triage
+from bot.live import open_memory
 from bot.model import Actions, Channel, IncidentView, Ledger
 from bot.redaction import KEY_FILE
 from bot.settings import Settings
@@ -72,7 +72,7 @@ async def played(stage: Stage) -> AsyncIterator[Played]:
             stage.say(f"stored {sum(stored.counts.values())} documents of {len(stored.counts)} kinds")
             watched = _Watched(stage.say)
             factories = Factories(
-                triage=make_triage, side=watched.side, debounce_s=0.0, new_id=lambda: incident_id_of(body)
+                memory=open_memory, side=watched.side, debounce_s=0.0, new_id=lambda: incident_id_of(body)
             )
             runner = runner_of(build(settings, factories))
             await runner.setup()

@@ -1,4 +1,4 @@
-"""One SQLite file that holds all state: WAL, synchronous=FULL, so that what was acknowledged survives a power cut.
+"""A SQLite file that holds state: WAL, synchronous=FULL, so that what was acknowledged survives a power cut.
 
 One connection, used by one thread of its own: transactions are serial by construction and the event loop never waits
 for the disk.
@@ -68,18 +68,20 @@ CREATE TABLE answers (
 class Database:
     """Use `open`; every method raises StoreError when the file cannot be used."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, schema: str = SCHEMA, version: int = VERSION) -> None:
         self._path = path
+        self._schema = schema
+        self._version = version
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="state")
         self._connection: sqlite3.Connection | None = None
 
     @classmethod
-    async def open(cls, path: Path) -> "Database":
-        """The file at `path`, created when absent.
+    async def open(cls, path: Path, schema: str = SCHEMA, version: int = VERSION) -> "Database":
+        """The file at `path`, created when absent with the tables of `schema`.
 
         Raises: StoreError (not a database, written by a newer version, not writable).
         """
-        database = cls(path)
+        database = cls(path, schema, version)
         try:
             await database._call(database._connect)
         except StoreError:
@@ -126,10 +128,10 @@ class Database:
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
         found = connection.execute("PRAGMA user_version").fetchone()[0]
-        if found > VERSION:
+        if found > self._version:
             raise StoreError(f"{self._path}: written by a newer version", subject=str(self._path), remedy="upgrade")
         if found == 0:
-            connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
+            connection.executescript(f"BEGIN IMMEDIATE; {self._schema} PRAGMA user_version = {self._version}; COMMIT;")
 
     def _transaction(self, work: Callable[[sqlite3.Connection], T]) -> T:
         connection = self._connection

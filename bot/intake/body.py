@@ -5,6 +5,7 @@ The server's own decompression is off (`bot.app.runner_of`): it passes on a gzip
 
 import asyncio
 import zlib
+from collections.abc import Callable
 
 from aiohttp import web
 from aiohttp.client_exceptions import ClientPayloadError
@@ -12,7 +13,8 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 READ_S = 20.0
 ENCODINGS = ("gzip", "deflate")
-_INLINE = 64 * 1024  # bytes; unpacking more is done in a thread
+_INLINE = 4 * 1024  # bytes; unpacking more is done in a thread
+Charge = Callable[[int], None]
 
 
 class Refused(Exception):
@@ -42,27 +44,33 @@ def encoding_of(request: web.Request) -> str:
     return named
 
 
-async def read(request: web.Request, limit: int) -> bytes:
+async def read(request: web.Request, limit: int, charge: Charge = lambda size: None) -> bytes:
     """The whole body, decompressed; neither what arrives nor what comes out of it may exceed `limit` bytes.
 
-    Raises: Refused (400, 408, 413, 415).
+    `charge` is told of the bytes as they come to be held, and may refuse them.
+
+    Raises: Refused (400, 408, 413, 415, what `charge` raises).
     """
     encoding = encoding_of(request)
     if (request.content_length or 0) > limit:
         raise too_large(limit)
-    raw = await _raw(request, limit)
+    raw = await _raw(request, limit, charge)
     if not encoding:
         return raw
     if len(raw) <= _INLINE:
-        return unpacked(raw, encoding, limit)
-    return await asyncio.to_thread(unpacked, raw, encoding, limit)
+        found = unpacked(raw, encoding, limit)
+    else:
+        found = await asyncio.to_thread(unpacked, raw, encoding, limit)
+    charge(len(found))
+    return found
 
 
-async def _raw(request: web.Request, limit: int) -> bytes:
+async def _raw(request: web.Request, limit: int, charge: Charge) -> bytes:
     found = bytearray()
     try:
         async with asyncio.timeout(READ_S):
             while part := await request.content.readany():
+                charge(len(part))
                 found += part
                 if len(found) > limit:
                     raise too_large(limit)

@@ -151,6 +151,14 @@ class Alertmanager(Section):
     )
 
 
+class Otlp(Section):
+    sample: float = Field(
+        default=0.1, ge=0, le=1, description="share of healthy traces received over OTLP that is kept; failed ones all"
+    )
+    slow: Duration = Field(default="1s", description="a trace with a request that took this long or longer is kept too")
+    keep: Duration = Field(default="7d", description="how long what was received over OTLP is kept")
+
+
 class Service(Section):
     """One entry of `services`, as in services.json of a case folder."""
 
@@ -210,6 +218,7 @@ class Settings(Section):
     jobs: Jobs = Field(default=Jobs(), description="where deliveries, incidents and jobs are kept")
     prometheus: Prometheus = Field(default=Prometheus(), description="metrics")
     alertmanager: Alertmanager = Field(default=Alertmanager(), description="the sender's API")
+    otlp: Otlp = Field(default=Otlp(), description="telemetry that is sent to POST /v1/traces, /v1/logs, /v1/metrics")
     services: dict[str, Service] = Field(default={}, description="name -> repository, language, owners, environment")
     model: Model = Field(default=Model(), description="language model")
     embedding: Embedding = Field(default=Embedding(), description="dense vectors")

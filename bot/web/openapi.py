@@ -18,12 +18,19 @@ ERROR = {
     "properties": {"error": {"type": "string"}, "detail": {"type": "string"}},
     "required": ["error", "detail"],
 }
+STATUS = {
+    "type": "object",
+    "properties": {"code": {"type": "integer"}, "message": {"type": "string"}},
+    "description": "google.rpc.Status, in the request's own encoding",
+}
 _JSON_ERRORS = {
     "400": "not what this endpoint takes; `detail` says why",
     "401": "no or wrong credentials",
     "404": "no such source or incident",
     "408": "the body did not arrive in time",
     "413": "the body is too large",
+    "415": "neither a content type nor an encoding that is taken",
+    "503": "not now; send it again after `Retry-After` seconds",
 }
 DESCRIBED: dict[tuple[str, str], dict[str, Any]] = {
     ("post", "/alerts/{source}"): {
@@ -31,6 +38,17 @@ DESCRIBED: dict[tuple[str, str], dict[str, Any]] = {
         "answers": {"202": ("kept", "application/json", ALERT_ANSWER)},
         "errors": ("400", "401", "404", "408", "413"),
         "body": True,
+    },
+    **{
+        ("post", f"/v1/{signal}"): {
+            "summary": f"Take OTLP {signal}, plain, gzip or deflate; kept durably before it is answered.",
+            "answers": {"200": ("taken; `partialSuccess` counts what was not", "application/json", {"type": "object"})},
+            "errors": ("400", "401", "408", "413", "415", "503"),
+            "error": "Status",
+            "body": True,
+            "types": ("application/json", "application/x-protobuf"),
+        }
+        for signal in ("traces", "logs", "metrics")
     },
     ("post", "/slack/events"): {
         "summary": "Events, slash commands and interactions of Slack, signed by Slack.",
@@ -80,7 +98,7 @@ def document(routes: Iterable[tuple[str, str]], version: str) -> dict[str, Any]:
         "info": {"title": "Receipts", "version": version},
         "paths": paths,
         "components": {
-            "schemas": {"Error": ERROR},
+            "schemas": {"Error": ERROR, "Status": STATUS},
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer"},
                 "basic": {"type": "http", "scheme": "basic"},
@@ -96,8 +114,9 @@ def _operation(method: str, path: str) -> dict[str, Any]:
         for status, (text, kind, schema) in described["answers"].items()
     }
     for status in described.get("errors", ()):
-        schema = {"$ref": "#/components/schemas/Error"}
-        responses[status] = {"description": _JSON_ERRORS[status], "content": {"application/json": {"schema": schema}}}
+        schema = {"$ref": f"#/components/schemas/{described.get('error', 'Error')}"}
+        content = {kind: {"schema": schema} for kind in _types(described)}
+        responses[status] = {"description": _JSON_ERRORS[status], "content": content}
     operation: dict[str, Any] = {
         "summary": described["summary"],
         "operationId": re.sub(r"\W+", "_", f"{method}{path}").strip("_"),
@@ -109,7 +128,12 @@ def _operation(method: str, path: str) -> dict[str, Any]:
             {"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names
         ]
     if described.get("body"):
-        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": {}}}}
-    if path == "/alerts/{source}":
+        content = {kind: {"schema": {}} for kind in _types(described)}
+        operation["requestBody"] = {"required": True, "content": content}
+    if path == "/alerts/{source}" or path.startswith("/v1/"):
         operation["security"] = [{"bearer": []}, {"basic": []}]
     return operation
+
+
+def _types(described: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(described.get("types", ("application/json",)))

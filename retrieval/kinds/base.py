@@ -28,7 +28,7 @@ class Material(Struct, frozen=True, kw_only=True):
 
     `commits` come with their touched symbols by (repository, commit); `symbols` and `files` are by repository, at the
     deployed commit. `acl` gives a service's tags, "" those of everything else. `retention_ns` is by kind; a kind
-    without one is kept.
+    without one is kept. `failing` are traces of which a failure is known that is not among the sources.
     """
 
     sources: CaseSources
@@ -39,6 +39,7 @@ class Material(Struct, frozen=True, kw_only=True):
     acl: dict[str, tuple[str, ...]] = field(default_factory=dict)
     snapshot: str = "live"
     retention_ns: dict[str, int] = field(default_factory=dict)
+    failing: frozenset[str] = frozenset()
 
     def files_of(self, service: str) -> tuple[str, ...]:
         info = self.sources.services.get(service)

@@ -1,7 +1,7 @@
 """From an index back to what a triage works on."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -62,7 +62,7 @@ def _restored(held: Mapping[str, Sequence[Document]], from_ns: int, to_ns: int) 
             found.setdefault(part, []).extend(records)
     ordered = {name: tuple(r for _, r in sorted(records, key=_order)) for name, records in found.items()}
     ordered["spans"] = tuple(
-        s for s in ordered.get("spans", ()) if isinstance(s, Span) and from_ns <= s.start_ns < to_ns
+        s for s in _once(ordered.get("spans", ())) if isinstance(s, Span) and from_ns <= s.start_ns < to_ns
     )
     ordered["logs"] = tuple(
         r for r in ordered.get("logs", ()) if isinstance(r, LogRecord) and from_ns <= r.time_ns < to_ns
@@ -70,6 +70,16 @@ def _restored(held: Mapping[str, Sequence[Document]], from_ns: int, to_ns: int) 
     ordered["series"] = tuple(_cut(s, from_ns, to_ns) for s in ordered.get("series", ()) if isinstance(s, Series))
     present = tuple(_PRESENT[name] for name in _PRESENT if ordered.get(name))
     return CaseSources(**ordered, present=present)  # type: ignore[arg-type]
+
+
+def _once(records: Iterable[object]) -> Iterator[object]:
+    """A span that came twice, in batches of different cut, is in two documents; the first is taken."""
+    seen: set[tuple[str, str]] = set()
+    for record in records:
+        key = (record.trace_id, record.span_id) if isinstance(record, Span) else ("", "")
+        if key not in seen:
+            yield record
+            seen.add(key)
 
 
 def _order(item: tuple[int, object]) -> tuple[int, int, str, int]:

@@ -28,7 +28,7 @@ Numbered = tuple[int, LogRecord]
 
 
 def documents(material: Material) -> Iterator[Document]:
-    failing = failing_traces(material.sources)
+    failing = failing_traces(material.sources) | material.failing
     quiet: dict[str, list[Numbered]] = defaultdict(list)
     for number, record in enumerate(material.sources.logs):
         if record.is_error or (record.trace_id and record.trace_id in failing):

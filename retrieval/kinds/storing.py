@@ -27,7 +27,8 @@ class Keeping(Struct, frozen=True, kw_only=True):
 
     The readers' records were redacted at the door; `redactor` redacts what is made here, texts and repositories.
     `tips` names the commits of a repository to begin at, beside those that the deploys name; of the newest
-    `touched_limit` commits the touched symbols are found, which needs the parser.
+    `touched_limit` commits the touched symbols are found, which needs the parser. `failing` are traces that failed in
+    what is not among the sources.
     """
 
     acl: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -37,6 +38,7 @@ class Keeping(Struct, frozen=True, kw_only=True):
     tips: dict[str, tuple[str, ...]] = field(default_factory=dict)
     commit_limit: int = 2_000
     touched_limit: int = 60
+    failing: frozenset[str] = frozenset()
 
 
 class Skipped(Struct, frozen=True):
@@ -81,6 +83,7 @@ async def store_sources(
         acl=keeping.acl,
         snapshot=keeping.snapshot,
         retention_ns=keeping.retention_ns,
+        failing=keeping.failing,
     )
     counts: Counter[str] = Counter()
     for kind in KINDS.values():

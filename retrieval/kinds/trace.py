@@ -33,7 +33,7 @@ Numbers = dict[int, int]  # id() of a span -> its place among all that were read
 def documents(material: Material) -> Iterator[Document]:
     spans = material.sources.spans
     numbers = {id(span): number for number, span in enumerate(spans)}
-    failing = failing_traces(material.sources)
+    failing = failing_traces(material.sources) | material.failing
     healthy: dict[tuple[str, str, int], list[Span]] = defaultdict(list)
     paths: dict[str, tuple[str, ...]] = {}
     for trace_id, trace in traces_of(spans).items():

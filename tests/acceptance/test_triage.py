@@ -164,8 +164,9 @@ def test_the_store_gives_the_same_answer_as_the_folder(case: tuple[Path, dict[st
     from bot.cli.ingest import ingest
     from bot.cli.triage import parse_alert
     from bot.investigation import Investigator, Setting
-    from bot.live import make_triage
+    from bot.live import open_memory
     from bot.material import from_folder
+    from bot.metrics import Metrics
     from bot.settings import Settings
     from retrieval.ingest.redaction import throwaway_redactor
 
@@ -182,8 +183,10 @@ def test_the_store_gives_the_same_answer_as_the_folder(case: tuple[Path, dict[st
         stored, sources = await ingest(settings, "case", [folder])
         assert stored.counts["log"] > 0
         assert not sources.problems
-        live = await make_triage(settings)
-        from_store, bundle = await live.run("inc-1", alerts, wish=None, progress=silent)
+        live = await open_memory(settings, SystemClock(), Metrics())
+        assert live.close is not None
+        from_store, bundle = await live.triage.run("inc-1", alerts, wish=None, progress=silent)
+        await live.close()
         setting = Setting(clock=SystemClock(), bundles=tmp_path / "out")
         direct, _ = await Investigator(from_folder(folder, throwaway_redactor()), setting).run(
             "inc-1", alerts, wish=None, progress=silent

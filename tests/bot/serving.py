@@ -9,6 +9,7 @@ from aiohttp.web import Application, Request
 
 from bot.app import PARTS, Factories, Parts, Side, build
 from bot.incidents.engine import Triage
+from bot.live import open_memory
 from bot.model import Actions, Channel, Ledger
 from bot.settings import Settings, load
 from tests.bot.incidents.parts import FileChannel, FileTriage
@@ -35,8 +36,9 @@ def settings_of(folder: Path, **environ: str) -> Settings:
 
 @asynccontextmanager
 async def served(
-    folder: Path, *, triage: Triage | None = None, channel: Channel | None = None, **environ: str
+    folder: Path, *, triage: Triage | None = None, channel: Channel | None = None, whole: bool = False, **environ: str
 ) -> AsyncIterator[Served]:
+    """`whole`: with the store and its triage, and what fills the store."""
     settings = settings_of(folder, **environ)
 
     async def make_triage(settings: Settings) -> Triage:
@@ -45,7 +47,10 @@ async def served(
     async def make_side(settings: Settings, actions: Actions, ledger: Ledger) -> Side:
         return Side(channel=channel or FileChannel(folder / "log.jsonl", ledger))
 
-    app = build(settings, Factories(triage=make_triage, side=make_side, debounce_s=0.05))
+    factories = Factories(triage=make_triage, side=make_side, debounce_s=0.05)
+    if whole:
+        factories = Factories(memory=open_memory, side=make_side, debounce_s=0.05)
+    app = build(settings, factories)
     server = TestServer(app)
     await server.start_server(auto_decompress=False)
     async with TestClient(server) as client:
