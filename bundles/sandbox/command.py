@@ -5,6 +5,7 @@ most. The user is dropped *before* bwrap starts: a sandbox that root starts has 
 (bubblewrap issue 313). And `/proc/sys` is mounted read-only, for its files check the uid and not the capabilities.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -27,6 +28,7 @@ tar -C /report -cf - . 2>/dev/null
 exit $code"""
 _LAUNCH_OVERLAY = _LAUNCH.split("\n", 1)[1]
 NO_SPACE = 123
+_SPARE = 512  # for what the user starts while a run is going
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -40,13 +42,29 @@ class Plan(Struct, frozen=True, kw_only=True):
     overlay: bool = False
 
 
+class Room(Struct, frozen=True, kw_only=True):
+    """How many processes the user may have. `outside`: on the machine, with all that is the user's already (a person's
+    desktop runs hundreds). `inside`: in the sandbox, which Linux counts by itself since 5.14."""
+
+    outside: int
+    inside: int
+
+
+def room_for(limits: Limits, *, others: int, hard: int, release: str) -> Room:
+    """`others` are the user's tasks now, `hard` the limit that cannot be raised (-1: none), `release` Linux's."""
+    numbers = [int(part) for part in re.findall(r"\d+", release)[:2]]
+    outside = others + limits.processes + _SPARE
+    outside = outside if hard < 0 else min(outside, hard)
+    return Room(outside=outside, inside=limits.processes if numbers >= [5, 14] else outside)
+
+
 def command_line(
-    plan: Plan, *, programs: Programs, interpreter: Interpreter, user: int, is_root: bool, limits: Limits
+    plan: Plan, *, programs: Programs, interpreter: Interpreter, user: int, is_root: bool, limits: Limits, room: Room
 ) -> list[str]:
-    """argv of the whole chain: setpriv, prlimit, bwrap, sh, the program."""
+    """argv of the whole chain: setpriv, prlimit, bwrap, sh, prlimit, the program."""
     return [
         *_privileges(programs, user, is_root),
-        *_rlimits(programs, limits),
+        *_rlimits(programs, limits, room),
         programs.bwrap,
         *_isolation(),
         *_system(plan),
@@ -55,7 +73,8 @@ def command_line(
         *_folders(plan, limits),
         *_variables(plan.environment),
         *("--remount-ro", "/"),
-        *("/bin/sh", "-c", _LAUNCH_OVERLAY if plan.overlay else _LAUNCH, "run", *plan.argv),
+        *("/bin/sh", "-c", _LAUNCH_OVERLAY if plan.overlay else _LAUNCH, "run"),
+        *(programs.prlimit, f"--nproc={room.inside}", *plan.argv),
     ]
 
 
@@ -73,14 +92,14 @@ def _privileges(programs: Programs, user: int, is_root: bool) -> list[str]:
     ]
 
 
-def _rlimits(programs: Programs, limits: Limits) -> list[str]:
+def _rlimits(programs: Programs, limits: Limits, room: Room) -> list[str]:
     return [
         programs.prlimit,
         f"--cpu={limits.cpu_s}:{limits.cpu_s + 2}",
         f"--as={limits.address_space}",
         f"--fsize={limits.file_size}",
         f"--nofile={limits.open_files}",
-        f"--nproc={limits.processes}",
+        f"--nproc={room.outside}",
         "--core=0",
     ]
 

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import io
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -16,10 +17,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from bundles.sandbox.cache import cache_folder, larger_than, make_folder, open_up, reachable
-from bundles.sandbox.command import NO_SPACE, SITE, Plan, command_line, variables
+from bundles.sandbox.command import NO_SPACE, SITE, Plan, Room, command_line, room_for, variables
 from bundles.sandbox.limits import MIB, Limits, RunResult, SandboxSettings, SandboxStatus
 from bundles.sandbox.tools import Interpreter, Programs, ToolMissing, find_interpreter, find_programs, unprivileged_user
-from bundles.sandbox.watch import resident_memory
+from bundles.sandbox.watch import descendants, resident_memory, tasks_of
 
 _COPY_BELOW = 64 * MIB  # trees above are laid under an overlay, where bwrap has one
 _LOOK_S = 0.05
@@ -132,8 +133,14 @@ class Sandbox:
                 user=equipment.user,
                 is_root=equipment.is_root,
                 limits=limits,
+                room=await asyncio.to_thread(_room, equipment.user, limits),
             )
             return await _execute(command, limits)
+
+
+def _room(user: int, limits: Limits) -> Room:
+    hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+    return room_for(limits, others=tasks_of(user), hard=hard, release=os.uname().release)
 
 
 def _copy_tree(tree: Path, copy: Path) -> None:
@@ -152,15 +159,7 @@ def _write_whole(path: Path, content: str) -> None:
 async def _execute(command: Sequence[str], limits: Limits) -> RunResult:
     """Raises: OSError when the first program of the chain cannot be started."""
     started = time.monotonic()
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={},
-        cwd="/",
-        start_new_session=True,
-    )
+    process = await _start(command)
     assert process.stdout is not None and process.stderr is not None
     archive = asyncio.create_task(_head(process.stdout, limits.report + MIB))
     output = asyncio.create_task(_ends(process.stderr, limits.output))
@@ -180,6 +179,28 @@ async def _execute(command: Sequence[str], limits: Limits) -> RunResult:
         seconds=time.monotonic() - started,
         files=await asyncio.to_thread(_unpack, files),
     )
+
+
+async def _start(command: Sequence[str]) -> asyncio.subprocess.Process:
+    """Started, and ended again when we are cancelled meanwhile: asyncio would forget it and leave it running."""
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
+            *command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={},
+            cwd="/",
+            start_new_session=True,
+        )
+    )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        process = await starting
+        _kill(process.pid)
+        await process.communicate()
+        raise
 
 
 async def _watch(process: asyncio.subprocess.Process, limits: Limits) -> str:
@@ -206,9 +227,16 @@ def _limit_of(code: int) -> str:
 
 
 def _kill(group: int) -> None:
-    """bwrap dies with its parent, and all inside with it: they are a process namespace of their own."""
+    """bwrap dies with its parent, and all inside with it: they are a process namespace of their own. But a bwrap that
+    was only just started has not asked for that yet, so what it started is stopped, found and ended too."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGSTOP)
+    started = [pid for pid in descendants(group) if pid != group]
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
+    for pid in started:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
 
 
 async def _head(stream: asyncio.StreamReader, limit: int) -> bytes:

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from bundles.sandbox import Limits, Sandbox, SandboxSettings, ToolMissing, probe
+from bundles.sandbox.command import room_for
 from bundles.sandbox.limits import MIB
+from bundles.sandbox.watch import tasks_of
 
 pytestmark = pytest.mark.sandbox
 
@@ -168,6 +170,48 @@ async def test_a_cancelled_run_leaves_no_process(sandbox: Sandbox, tree: Path, c
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+    assert not any(marker.encode() in p.read_bytes() for p in Path("/proc").glob("[0-9]*/cmdline") if _readable(p))
+
+
+async def test_what_else_the_user_runs_takes_no_room_from_a_run(cache: Path, tree: Path) -> None:
+    """A person's desktop runs hundreds of processes and threads under the user that starts the program."""
+    root = os.geteuid() == 0
+    user = 1_879_099_123 if root else os.geteuid()
+    limits = Limits(processes=20)
+    forks = "import os\nn = 0\nwhile True:\n  if os.fork() == 0: os.read(0, 1); import time; time.sleep(9)\n  n += 1"
+    become = {"user": user} if root else {}
+    others = [await asyncio.create_subprocess_exec("sleep", "60", **become) for _ in range(40)]
+    try:
+        sandbox = Sandbox(SandboxSettings(cache=cache, user=str(user) if root else ""), {})
+        assert tasks_of(user) >= 40
+        assert (await sandbox.run(["python", "-c", "print(1)"], tree=tree, limits=limits)).output == "1\n"
+        bomb = await sandbox.run(["python", "-c", forks], tree=tree, limits=limits)
+        assert "BlockingIOError" in bomb.output
+    finally:
+        for process in others:
+            process.kill()
+            await process.wait()
+
+
+def test_room_is_counted_as_the_kernel_counts_it() -> None:
+    limits = Limits(processes=128)
+    new = room_for(limits, others=1000, hard=-1, release="6.1.0-18-amd64")
+    assert new.inside == 128 and new.outside > 1128
+    old = room_for(limits, others=1000, hard=-1, release="5.4.0-200-generic")
+    assert old.inside == old.outside > 1128
+    assert room_for(limits, others=1000, hard=1100, release="6.1").outside == 1100
+
+
+async def test_a_run_that_is_cancelled_at_once_leaves_no_process(sandbox: Sandbox, tree: Path) -> None:
+    """At any moment of bwrap's own start, too."""
+    await sandbox.equipment()
+    marker = f"31415{os.getpid()}"
+    for step in range(40):
+        task = asyncio.create_task(sandbox.run(["sleep", marker], tree=tree))
+        await asyncio.sleep(0.002 * step)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
     assert not any(marker.encode() in p.read_bytes() for p in Path("/proc").glob("[0-9]*/cmdline") if _readable(p))
 
 
