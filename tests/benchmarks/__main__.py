@@ -8,6 +8,7 @@ import sys
 
 BENCHMARKS = {
     "store": "tests.benchmarks.store",
+    "slice": "tests.benchmarks.slice",
 }
 
 
