@@ -73,8 +73,9 @@ def _read(kind: str, data: Mapping[str, Any], raw: Mapping[str, Any], named: Nam
         return
     if (integer(raw.get("flags")) or 0) & _NO_VALUE:
         return
-    value = number(first(raw, "asDouble", "asInt") if kind in ("gauge", "sum") else raw.get("count", 0))
-    if value is None:
+    given = first(raw, "asDouble", "asInt") if kind in ("gauge", "sum") else raw.get("count", 0)
+    value = number(given)
+    if value is None or given is None:
         yield "a data point whose value is no number"
         return
     if not isfinite(value):

@@ -28,7 +28,8 @@ class Material(Struct, frozen=True, kw_only=True):
 
     `commits` come with their touched symbols by (repository, commit); `symbols` and `files` are by repository, at the
     deployed commit. `acl` gives a service's tags, "" those of everything else. `retention_ns` is by kind; a kind
-    without one is kept. `failing` are traces of which a failure is known that is not among the sources.
+    without one is kept; it counts from `received_ns` where that is later than the record's own time. `failing` are
+    traces of which a failure is known that is not among the sources.
     """
 
     sources: CaseSources
@@ -39,6 +40,7 @@ class Material(Struct, frozen=True, kw_only=True):
     acl: dict[str, tuple[str, ...]] = field(default_factory=dict)
     snapshot: str = "live"
     retention_ns: dict[str, int] = field(default_factory=dict)
+    received_ns: int = 0
     failing: frozenset[str] = frozenset()
 
     def files_of(self, service: str) -> tuple[str, ...]:
@@ -69,7 +71,7 @@ class Material(Struct, frozen=True, kw_only=True):
             kind=kind,
             acl=self.acl.get(service) or self.acl.get("", ("public",)),
             snapshot=self.snapshot,
-            expires_ns=time_ns + kept if kept is not None and time_ns else None,
+            expires_ns=max(time_ns, self.received_ns) + kept if kept is not None and time_ns else None,
             language=fields.pop("language", "") or self.language_of(service),
             keys={name: value for name, value in sorted(fields.pop("keys", {}).items()) if value},
             **fields,

@@ -27,8 +27,8 @@ class Keeping(Struct, frozen=True, kw_only=True):
 
     The readers' records were redacted at the door; `redactor` redacts what is made here, texts and repositories.
     `tips` names the commits of a repository to begin at, beside those that the deploys name; of the newest
-    `touched_limit` commits the touched symbols are found, which needs the parser. `failing` are traces that failed in
-    what is not among the sources.
+    `touched_limit` commits the touched symbols are found, which needs the parser. `received_ns` is
+    when it came, from which retention counts; `failing` are traces that failed in what is not among the sources.
     """
 
     acl: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -38,6 +38,7 @@ class Keeping(Struct, frozen=True, kw_only=True):
     tips: dict[str, tuple[str, ...]] = field(default_factory=dict)
     commit_limit: int = 2_000
     touched_limit: int = 60
+    received_ns: int = 0
     failing: frozenset[str] = frozenset()
 
 
@@ -83,6 +84,7 @@ async def store_sources(
         acl=keeping.acl,
         snapshot=keeping.snapshot,
         retention_ns=keeping.retention_ns,
+        received_ns=keeping.received_ns,
         failing=keeping.failing,
     )
     counts: Counter[str] = Counter()

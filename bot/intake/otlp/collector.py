@@ -136,6 +136,7 @@ class Collector:
             keeping = Keeping(
                 redactor=options.redactor,
                 retention_ns=dict.fromkeys(("trace", "log", "metric"), options.keep_ns),
+                received_ns=max(row.received_ns for row in rows),
                 failing=result.failing,
             )
             stored = await store_sources(self.index, result.sources, {}, keeping)
