@@ -17,6 +17,7 @@ from retrieval.ingest.redaction.rules import PERSONAL, Rule
 _THROWAWAY_KEY = b"receipts: a run without settings uses this public key"
 _REMEMBERED = 10_000
 _LONGEST_REMEMBERED = 2_048
+_PASSES = 4
 _MAX_DEPTH = 24
 
 _PERCENT = re.compile(r"[^\s\"'<>?&=;/]{0,2000}%[0-9A-Fa-f]{2}[^\s\"'<>?&=;/]{0,2000}")
@@ -122,6 +123,15 @@ class KeyedRedactor:
         return self.text(marked[3:])
 
     def _clean(self, value: str, excuse: frozenset[str]) -> str:
+        """Until nothing is left to take out: what one pass leaves beside a replaced part may be something itself."""
+        for _ in range(_PASSES):
+            clean = self._once(value, excuse)
+            if clean == value:
+                break
+            value = clean
+        return value
+
+    def _once(self, value: str, excuse: frozenset[str]) -> str:
         if is_digest(value):
             return value
         tried = tries(value)
