@@ -29,7 +29,7 @@ async def open_repositories(
         try:
             opened[name] = await open_repository(name, path)
         except RepositoryError as error:
-            problems.append(Problem(source=SourceRef(f"repos/{name}"), reason=error.reason.value))
+            problems.append(Problem(source=SourceRef(f"repos/{name}"), reason=error.told))
     return opened, tuple(problems)
 
 

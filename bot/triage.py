@@ -125,11 +125,12 @@ async def _context(case: Case, tools: Tools, wish: Rerun | None) -> Case:
         case,
         tools.repositories,
         on_problem=lambda service, error: problems.append(
-            Problem(source=SourceRef(f"repos/{service}"), reason=error.reason.value)
+            Problem(source=SourceRef(f"repos/{service}"), reason=error.told)
         ),
     )
     scores = tuple(RankedItem(service, score) for service, score in await asyncio.to_thread(rank_services, case))
-    sources = structs.replace(case.sources, problems=(*case.sources.problems, *problems))
+    every = tuple(dict.fromkeys((*case.sources.problems, *problems)))
+    sources = structs.replace(case.sources, problems=every)
     return structs.replace(case, suspects=found, service_scores=scores, sources=sources)
 
 

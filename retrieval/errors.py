@@ -40,6 +40,12 @@ class RetrievalError(Exception):
         self.subject = subject
         self.remedy = remedy
 
+    @property
+    def told(self) -> str:
+        """The reason in words and the remedy: what people are shown."""
+        reason = self.reason.value.replace("_", " ")
+        return f"{reason}; {self.remedy}" if self.remedy else reason
+
 
 class BadInput(RetrievalError):
     default_reason = Reason.BAD_INPUT

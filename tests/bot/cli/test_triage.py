@@ -61,12 +61,13 @@ def test_what_could_not_be_used_is_named_and_the_rest_is_used(
 ) -> None:
     (case / "deploys.jsonl").write_text('{"cut": "of\n' * 20)
     (case / "repos").mkdir()
+    (case / "repos" / "web").mkdir()
     os.mkfifo(case / "repos" / "shop.bundle")
     main(["triage", str(case), "--json", "--no-sandbox", "--out", str(tmp_path / "out")])
     told = capsys.readouterr()
     answer = json.loads(told.out)
-    assert "21 unreadable records" in answer["looked_at"]
-    assert len(answer["problems"]) == 21
+    assert "22 unreadable records" in answer["looked_at"]
+    assert len(answer["problems"]) == 22
     assert answer["problems"][0]["source"] == "deploys.jsonl:1"
     assert "deploys.jsonl:10: is no JSON" in told.err
-    assert told.err.splitlines()[-1] == "and 11 more; --json lists them"
+    assert told.err.splitlines()[-1] == "and 12 more; --json lists them"
