@@ -66,9 +66,10 @@ class Presenter:
                 async with self._slots:
                     await self._tell_newest(incident_id)
                 pause = FIRST_PAUSE_S
-            except Exception:
+            except Exception as error:
                 # Whatever the channel raised: the other incidents go on, and this one is told again later.
-                log.exception("incident %s was not told, next try in %.0f s", incident_id, pause)
+                first = pause == FIRST_PAUSE_S  # a channel that stays away must not fill the log
+                log.error("incident %s was not told, next try in %.0f s: %s", incident_id, pause, error, exc_info=first)
                 self._metrics.add("receipts_channel_calls_total", {"outcome": "failed"})
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE_S)
