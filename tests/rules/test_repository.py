@@ -1,8 +1,13 @@
 """What a clone must and must not hold."""
 
 import re
+import socket
 import subprocess
 from pathlib import Path
+
+import pytest
+from jinja2 import Environment, StrictUndefined
+from pytest_socket import SocketConnectBlockedError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -29,10 +34,17 @@ def test_no_file_names_this_machine() -> None:
 
 
 def test_every_template_is_strict_and_parses() -> None:
-    from jinja2 import Environment, StrictUndefined
-
     env = Environment(undefined=StrictUndefined, extensions=["jinja2.ext.do"])
     templates = sorted((ROOT / "templates").rglob("*.j2"))
     assert templates
     for path in templates:
         env.parse(path.read_text())
+
+
+@pytest.mark.filterwarnings("ignore:A test tried to use socket")
+def test_tests_reach_nothing_but_loopback() -> None:
+
+    with socket.socket() as outside, pytest.raises(SocketConnectBlockedError):
+        outside.connect(("192.0.2.1", 80))
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as inside:
+        assert inside.getpeername() == server.getsockname()
