@@ -187,6 +187,9 @@ def _slack(parts: Parts) -> Callable[[web.Request], Awaitable[web.StreamResponse
 async def _ready(parts: Parts) -> bool:
     if parts.engine is None or parts.records is None or not parts.engine.alive:
         return False
+    telemetry = parts.memory.telemetry if parts.memory else None
+    if telemetry is not None and not telemetry.collector.alive:
+        return False
     try:
         await parts.records.pending()
     except StoreError:

@@ -59,6 +59,10 @@ class Collector:
         """Whether nothing more can be taken for now."""
         return self._stopping or self.spool.held >= FULL
 
+    @property
+    def alive(self) -> bool:
+        return self._task is not None and not self._task.done()
+
     async def start(self) -> None:
         try:
             await self._step(received_before_ns=0)
@@ -120,7 +124,7 @@ class Collector:
         if now_ns - self._swept_ns >= FORGET_NS:
             self._swept_ns = now_ns
             await self.index.sweep(now_ns)
-            await self.spool.forget(now_ns - FORGET_NS)
+            await self.spool.forget(now_ns - FORGET_NS, now_ns - self.options.keep_ns)
 
     async def _step(
         self, *, received_before_ns: int, after: int = 0, until: int = 2**62, hurry: bool = False
@@ -128,25 +132,36 @@ class Collector:
         """One batch into the store; returns what it was. In a hurry nothing stays undecided."""
         async with self._working:
             rows = await self.spool.take(received_before_ns=received_before_ns, size=BATCH, after=after, until=until)
-            if not rows:
-                return []
-            young_ns = 2**62 if hurry else self.options.clock.now_ns() - SETTLED_NS
-            result = await self._sorted(rows, young_ns)
-            options = self.options
-            keeping = Keeping(
-                redactor=options.redactor,
-                retention_ns=dict.fromkeys(("trace", "log", "metric"), options.keep_ns),
-                received_ns=max(row.received_ns for row in rows),
-                failing=result.failing,
-            )
-            stored = await store_sources(self.index, result.sources, {}, keeping)
-            await self.spool.done(rows, result.back, result.totals)
+            if rows:
+                await self._store_or_set_aside(rows, 2**62 if hurry else self.options.clock.now_ns() - SETTLED_NS)
+            return rows
+
+    async def _store_or_set_aside(self, rows: list[Row], young_ns: int) -> None:
+        try:
+            await self._store(rows, young_ns)
+        except RetrievalError:
+            raise  # the store's or the disk's trouble; the batch is tried again
+        except Exception:
+            # A batch that trips over an error of ours would do so for ever, and all that comes would wait behind it.
+            log.exception("received telemetry cannot be stored; %d requests are set aside", len(rows))
+            self._metrics.add("receipts_internal_errors_total", {"where": "telemetry"})
+            await self.spool.set_aside(rows)
+
+    async def _store(self, rows: list[Row], young_ns: int) -> None:
+        result = await self._sorted(rows, young_ns)
+        keeping = Keeping(
+            redactor=self.options.redactor,
+            retention_ns=dict.fromkeys(("trace", "log", "metric"), self.options.keep_ns),
+            received_ns=max(row.received_ns for row in rows),
+            failing=result.failing,
+        )
+        stored = await store_sources(self.index, result.sources, {}, keeping)
+        await self.spool.done(rows, result.back, result.totals)
         for skipped in stored.skipped:
             log.warning("a document was left out of the store: %s", skipped.reason)
         if result.dropped:
             labels = {"signal": str(Signal.TRACES), "outcome": "sampled_out"}
             self._metrics.add("receipts_telemetry_records_total", labels, result.dropped)
-        return rows
 
     async def _sorted(self, rows: list[Row], young_ns: int) -> Sorted:
         held = await asyncio.to_thread(unpacked, rows)
@@ -156,7 +171,9 @@ class Collector:
         return await asyncio.to_thread(sort_out, held, known)
 
     async def stop(self) -> None:
-        """What is under way is finished; everything else stays on disk for the next start."""
+        """What is under way is finished; everything else stays on disk for the next start. A second call does nothing."""
+        if self._stopping:
+            return
         self._stopping = True
         self._wake.set()
         if self._task is not None:

@@ -191,12 +191,21 @@ class Spool:
 
         self.held = await self._database.run(work)
 
-    async def forget(self, before_ns: int) -> None:
-        """The memories of what is long past."""
+    async def set_aside(self, rows: Sequence[Row]) -> None:
+        """A batch that cannot be worked on stays on disk and is not tried again."""
+
+        def work(db: sqlite3.Connection) -> None:
+            db.executemany("UPDATE requests SET batch = 2 WHERE seq = ?", ((row.seq,) for row in rows))
+
+        await self._database.run(work)
+
+    async def forget(self, before_ns: int, aside_before_ns: int) -> None:
+        """The memories of what is long past, and what was set aside long ago."""
 
         def work(db: sqlite3.Connection) -> None:
             for table in ("notable", "totals", "came"):
                 db.execute(f"DELETE FROM {table} WHERE at_ns < ?", (before_ns,))
+            db.execute("DELETE FROM requests WHERE batch = 2 AND received_ns < ?", (aside_before_ns,))
 
         await self._database.run(work)
 
