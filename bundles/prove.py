@@ -183,7 +183,7 @@ class _Attempt:
         if chosen is None:
             return replace(
                 self._blank, at_deployed=first, missing=found.missing, environment=described,
-                not_run_reason=first.reason if first.outcome == "not_run" else "",
+                not_run_reason=first.reason if first.outcome in ("not_run", "error", "timeout") else "",
             )  # fmt: skip
         proof = await self._complete(chosen, _witnesses(chosen.candidate, found.items), deployed, good)
         return replace(proof, environment=described)

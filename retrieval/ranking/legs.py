@@ -15,6 +15,8 @@ from retrieval.ranking.score import DEFAULT, Weights, ranked, score
 TIMEOUT_S = 0.45  # of one leg of an outside store (row C3)
 # A store in this process can be slow but not absent, and an answer that depends on a machine's load can't be repeated.
 LOCAL_TIMEOUT_S = 10.0
+# Of the query's own vectors. A model that is still loading must not keep the first alert waiting (it loads behind).
+MODEL_TIMEOUT_S = 1.0
 LEGS = ("symbolic", "lexical", "dense")
 _WIDER = 2  # a leg looks for so many times the documents that are wanted, since legs disagree
 
@@ -66,7 +68,8 @@ async def search(index: Index, queries: Sequence[Query], how: Search, embedder: 
 
     Raises: StoreError (the store itself is broken), BadInput.
     """
-    vectors, why = await _vectors([query.text for query in queries], embedder, how.timeout_s)
+    patience = min(how.timeout_s, MODEL_TIMEOUT_S)
+    vectors, why = await _vectors([query.text for query in queries], embedder, patience)
     with_vectors = [replace(query, vector=vectors.get(query.text, query.vector)) for query in queries]
     answers = await asyncio.gather(*(_ask(index, query, why, how.timeout_s) for query in with_vectors))
     return Retrieval(
