@@ -36,7 +36,8 @@ class Reader(Struct, frozen=True, kw_only=True):
 
     `define` says what a node defines, if anything; a function inside a class becomes a method. `scope` names what a
     node adds to the names below it without being a symbol, `prefix` what the whole file adds. `called` is the name that
-    a node calls, `inner` the node types whose calls are their own. `whole` is the node with its decorators.
+    a node calls, `inner` the node types whose calls are their own. `whole` is the node with its decorators,
+    `first` the one to begin at where attributes are siblings before it.
     """
 
     language: str
@@ -49,6 +50,7 @@ class Reader(Struct, frozen=True, kw_only=True):
     holds_methods: frozenset[str] = frozenset()
     prefix: Callable[[Node], str] = _nothing
     whole: Callable[[Node], Node] = _itself
+    first: Callable[[Node], Node] = _itself
     body: Callable[[Node], Node | None] = body_of
 
 
@@ -79,6 +81,7 @@ def _symbol(reader: Reader, path: str, node: Node, defined: Defined, around: tup
     outer, in_class = around
     qualname = join(outer, defined.name)
     whole, body = reader.whole(node), reader.body(node)
+    first = reader.first(whole)
     is_class = defined.kind == "class"
     return Symbol(
         symbol_id=f"{path}::{qualname}",
@@ -87,12 +90,12 @@ def _symbol(reader: Reader, path: str, node: Node, defined: Defined, around: tup
         path=path,
         name=qualname.rpartition(".")[2],
         qualname=qualname,
-        start_line=whole.start_point.row + 1,
+        start_line=first.start_point.row + 1,
         end_line=max(whole.end_point.row, node.end_point.row) + 1,
         signature=signature(whole, body),
         parameters=() if is_class else reader.parameters(node),
         calls=() if is_class else syntax.calls(body, reader.called, reader.inner),
-        doc=comment_above(whole, reader.comments),
+        doc=comment_above(first, reader.comments),
     )
 
 
