@@ -171,7 +171,7 @@ class Collector:
         return await asyncio.to_thread(sort_out, held, known)
 
     async def stop(self) -> None:
-        """What is under way is finished; everything else stays on disk for the next start. A second call does nothing."""
+        """What is under way is finished; the rest stays on disk for the next start. A second call does nothing."""
         if self._stopping:
             return
         self._stopping = True

@@ -14,8 +14,6 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from bot.intake.otlp.collector import Collector
 from bot.intake.otlp.encoding import JSON, Signal
-from bot.live import SPOOL, STORE
-from retrieval.index import open_index
 from retrieval.kinds import load_sources
 from retrieval.model import CaseSources
 from tests.bot.serving import Served, served
@@ -85,16 +83,6 @@ async def serving(folder: Path, **environ: str) -> AsyncIterator[Server]:
     quiet = {"RECEIPTS_EMBEDDING__MODEL": "", "RECEIPTS_SANDBOX__ENABLED": "false"}
     async with served(folder, whole=True, **{**quiet, **environ}) as here:
         yield Server(here)
-
-
-async def stored(data: Path) -> CaseSources:
-    """What the store of a stopped server holds."""
-    assert (data / SPOOL).exists()
-    index = await open_index(data / STORE)
-    try:
-        return await load_sources(index, acl=("public",), from_ns=0, to_ns=2**62)
-    finally:
-        await index.close()
 
 
 def attributes(**found: object) -> list[dict[str, Any]]:
