@@ -1,5 +1,6 @@
 """OTLP/HTTP as its specification has it: what real exporters sent, and everything that is not like that."""
 
+import asyncio
 import gzip
 import json
 import zlib
@@ -154,17 +155,46 @@ async def test_a_body_beyond_64_mib_is_413_packed_or_not(server: Server) -> None
 
 async def test_whoever_is_not_known_is_401_before_the_body_is_read(tmp_path: Path) -> None:
     async with serving(tmp_path, **BEARER) as server:
-
-        async def endless() -> Any:
-            yield b"{"
-            raise AssertionError("the body was asked for")
-
         for headers in ({}, {"Authorization": "Bearer wrong"}):
             answer = await server.post("traces", b"broken", headers)
             assert (answer.status, answer.json["code"]) == (401, 16)
             assert "Bearer" in answer.headers["WWW-Authenticate"]
         answer = await server.post("traces", b"{}", {"Authorization": "Bearer t1"})
         assert answer.status == 200
+
+        port = server.here.client.port
+        assert port is not None
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")  # and no body
+        async with asyncio.timeout(5):
+            assert b" 401 " in await reader.readline()
+        writer.close()
+
+
+async def test_a_body_that_breaks_off_is_not_kept(server: Server) -> None:
+    port = server.here.client.port
+    assert port is not None
+    body = json.dumps(logs(a_log(0, "x", severityNumber=17))).encode()
+    head = f"POST /v1/logs HTTP/1.1\r\nHost: x\r\nContent-Type: {JSON}\r\nContent-Length: {len(body) + 9}\r\n\r\n"
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(head.encode() + body)
+    writer.write_eof()
+    async with asyncio.timeout(5):
+        await reader.read()
+    writer.close()
+
+    assert not (await server.held()).logs
+
+
+async def test_a_body_that_does_not_come_is_408(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.intake.body.READ_S", 0.05)
+    port = server.here.client.port
+    assert port is not None
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"POST /v1/logs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{")
+    async with asyncio.timeout(5):
+        assert b" 408 " in await reader.readline()
+    writer.close()
 
 
 async def test_on_loopback_a_web_page_may_not_send(server: Server) -> None:
