@@ -29,7 +29,7 @@ from bot.settings import Service, Settings, duration_ns
 from bot.triage import Windows
 from bot.workshop import make_workshop, prover_of
 from retrieval.code.clone import is_url, mirror
-from retrieval.embedding import open_embedder
+from retrieval.embedding import SentenceTransformersEmbedder, open_embedder
 from retrieval.errors import EmbeddingUnavailable, RetrievalError, StoreError
 from retrieval.index import open_index
 from retrieval.model import ServiceInfo
@@ -65,6 +65,8 @@ async def open_memory(settings: Settings, clock: Clock, metrics: Metrics) -> Mem
     async def close() -> None:
         await collector.stop()
         await index.close()
+        if embedder is not None:
+            await embedder.close()
 
     return Memory(
         triage=_triage(settings, clock, index, Shared(redactor, embedder, collector.catch_up)),
@@ -102,8 +104,8 @@ def _triage(settings: Settings, clock: Clock, index: Index, shared: Shared) -> T
     )
 
 
-async def embedder_of(settings: Settings) -> Embedder | None:
-    """The configured model, loading in the background; None, said once, where there is none."""
+async def embedder_of(settings: Settings) -> SentenceTransformersEmbedder | None:
+    """The configured model, loading in the background; None, said once, where there is none. Close it."""
     if not settings.embedding.model:
         return None
     try:

@@ -49,7 +49,8 @@ async def ingest(settings: Settings, kind: str, paths: Sequence[Path], name: str
     Raises: BadInput, StoreLocked (the server is running), StoreError, RepositoryError.
     """
     redactor = load_redactor(settings.data)
-    index = await open_index(settings.data / STORE, embedder=await embedder_of(settings), redactor=redactor)
+    embedder = await embedder_of(settings)
+    index = await open_index(settings.data / STORE, embedder=embedder, redactor=redactor)
     try:
         with tempfile.TemporaryDirectory(prefix="receipts-ingest-") as scratch:
             sources = await _read(settings.data, kind, paths, name, redactor, Path(scratch))
@@ -58,6 +59,8 @@ async def ingest(settings: Settings, kind: str, paths: Sequence[Path], name: str
             stored = await store_sources(index, sources, repositories, Keeping(redactor=redactor))
     finally:
         await index.close()
+        if embedder is not None:
+            await embedder.close()
     if sources.services and kind in ("case", "repo"):
         await asyncio.to_thread(remember_services, settings.data, sources.services)
     return stored, sources

