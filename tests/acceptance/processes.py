@@ -78,9 +78,18 @@ class Process:
 
     def peak_mb(self) -> float:
         """The most memory that it held at once, in MiB. Linux only."""
-        found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{self.pid}/status").read_text())
-        assert found
-        return int(found.group(1)) / 1024
+        return _peak_mb(self.pid)
+
+    def children_peak_mb(self) -> list[float]:
+        """The same of each process that it has now."""
+        listed = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        return [_peak_mb(int(pid)) for pid in listed]
+
+
+def _peak_mb(pid: int) -> float:
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    assert found
+    return int(found.group(1)) / 1024
 
 
 async def start(command: Sequence[str | Path], ready: str, environ: Mapping[str, str]) -> Process:
