@@ -4,6 +4,7 @@
 """
 
 from retrieval.languages.base import MAX_SOURCE_BYTES, Language
+from retrieval.languages.csharp import CSharp
 from retrieval.languages.go import Go
 from retrieval.languages.java import Java
 from retrieval.languages.javascript import JavaScript
@@ -11,7 +12,7 @@ from retrieval.languages.python import Python
 from retrieval.languages.rust import Rust
 from retrieval.model import StackTrace
 
-_ALL: tuple[Language, ...] = (Python(), Java(), Go(), JavaScript(), Rust())
+_ALL: tuple[Language, ...] = (Python(), Java(), Go(), JavaScript(), Rust(), CSharp())
 LANGUAGES: dict[str, Language] = {language.name: language for language in _ALL}
 
 MAX_TEXT = 4_000_000  # characters of one text that are searched for traces

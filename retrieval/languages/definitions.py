@@ -59,7 +59,8 @@ def symbols(reader: Reader, path: str, root: Node | None) -> list[Symbol]:
     if root is None:
         return []
     found: list[Symbol] = []
-    stack = [(node, reader.prefix(root), False) for node in reversed(root.named_children)]
+    prefix = reader.prefix(root)
+    stack = [(node, prefix, False) for node in reversed(root.named_children)]
     while stack:
         node, outer, in_class = stack.pop()
         defined = reader.define(node)
