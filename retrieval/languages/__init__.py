@@ -9,10 +9,11 @@ from retrieval.languages.go import Go
 from retrieval.languages.java import Java
 from retrieval.languages.javascript import JavaScript
 from retrieval.languages.python import Python
+from retrieval.languages.ruby import Ruby
 from retrieval.languages.rust import Rust
 from retrieval.model import StackTrace
 
-_ALL: tuple[Language, ...] = (Python(), Java(), Go(), JavaScript(), Rust(), CSharp())
+_ALL: tuple[Language, ...] = (Python(), Java(), Go(), JavaScript(), Rust(), CSharp(), Ruby())
 LANGUAGES: dict[str, Language] = {language.name: language for language in _ALL}
 
 MAX_TEXT = 4_000_000  # characters of one text that are searched for traces

@@ -93,16 +93,17 @@ def _symbol(reader: Reader, path: str, node: Node, defined: Defined, around: tup
         qualname=qualname,
         start_line=first.start_point.row + 1,
         end_line=max(whole.end_point.row, node.end_point.row) + 1,
-        signature=signature(whole, body),
+        signature=signature(whole, body, reader.comments),
         parameters=() if is_class else reader.parameters(node),
         calls=() if is_class else syntax.calls(body, reader.called, reader.inner),
         doc=comment_above(first, reader.comments),
     )
 
 
-def signature(node: Node, body: Node | None) -> str:
+def signature(node: Node, body: Node | None, comments: frozenset[str]) -> str:
     """A definition without its body, on one line."""
-    end = body.start_byte - node.start_byte if body is not None else None
+    behind = next((child for child in node.children[1:] if child.type in comments), body)
+    end = min(body.start_byte, behind.start_byte) - node.start_byte if body is not None and behind is not None else None
     return (
         syntax.one_line((node.text or b"")[:end].decode("utf-8", "replace")).rstrip(" ;{:=").removesuffix("=>").rstrip()
     )

@@ -24,6 +24,7 @@ _RECORD_START = re.compile(
 # A ruler of a test report or a shell script; also "-- Docs:" and the "+---" that ends a group.
 _RULER = re.compile(r"\s*(?:={4,}|-{4,}|_{4,}|\*{4,}|(?:_ ){4,}|-- Docs:)")
 _CUT = "-----"  # a ruler: no message goes on after a quoted trace
+_BEFORE_TEXT = ":=,[({ \t"
 _QUOTED = {quote: re.compile(rf"(?:[^\\{quote}]|\\.)*+", re.DOTALL) for quote in ('"', "'")}
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "", '"': '"', "'": "'", "\\": "\\", "/": "/"}
@@ -45,13 +46,24 @@ def unescape(lines: list[str], marker: re.Pattern[str]) -> list[str]:
         if found is None:
             out.append(line)
             continue
-        start = max(line.rfind(quote, 0, found.start()) for quote in ('"', "'")) + 1
+        start = _opening(line, found.start()) + 1
         quote = line[start - 1] if start else '"'
         inside = _QUOTED[quote if quote in _QUOTED else '"'].match(line, start)
         end = inside.end() if inside else start
         text = _ESCAPE.sub(lambda match: _ESCAPES.get(match[1], match[0]), line[start:end])
         out += [line[:start], *text.split("\n"), _CUT, line[end:]]
     return out
+
+
+def _opening(line: str, before: int) -> int:
+    """The quote that opens the text before a column, -1 for none: the last double one that a key or a bracket stands
+    before, for single ones are part of many messages; else the last of either."""
+    double = line.rfind('"', 0, before)
+    while double > 0 and line[double - 1] == "\\":
+        double = line.rfind('"', 0, double - 1)
+    if double >= 0 and (not double or line[double - 1] in _BEFORE_TEXT):
+        return double
+    return max(line.rfind(quote, 0, before) for quote in ('"', "'"))
 
 
 def starts_record(line: str) -> bool:

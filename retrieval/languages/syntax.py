@@ -6,6 +6,7 @@ Walks are iterative, since a hostile file may nest as deep as it is long.
 import importlib
 from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
+from itertools import chain
 
 from tree_sitter import Language, Node, Parser
 
@@ -57,7 +58,7 @@ def calls(body: Node | None, name_of: Callable[[Node], str], skip: Collection[st
     if body is None:
         return ()
     names: dict[str, None] = {}
-    for node in descend(body, skip):
+    for node in chain((body,), descend(body, skip)):  # a body may be the one call
         if node.type not in skip and (name := name_of(node)):
             names[name] = None
             if len(names) >= MAX_CALLS:

@@ -106,3 +106,10 @@ def test_nested_causes_below_the_deepest_link_are_cut() -> None:
         lines += [f"{pad}[cause]: Error: deep", f"{pad}    at f (/srv/shop/a.js:1:2) {{"]
     (trace,) = parse("\n".join(lines))
     assert trace.root.message == "deep"
+
+
+def test_a_quoted_name_in_a_message_is_part_of_the_field_of_a_json_record() -> None:
+    (trace,) = parse(
+        r'{"msg":"x","stack":"TypeError: no \"a\" (reading \'id\')\n    at f (/srv/shop/a.js:1:2)"}'.replace(r"\'", "'")
+    )
+    assert (trace.type, trace.message) == ("TypeError", "no \"a\" (reading 'id')")
