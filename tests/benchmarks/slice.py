@@ -144,6 +144,8 @@ async def hybrid(data: Path, model: str) -> list[float]:
             await asyncio.gather(index.lexical(query), index.symbolic(query), index.dense(query))
             took.append(time.perf_counter() - began)
     await index.close()
+    if embedder is not None:
+        await embedder.close()
     return took
 
 
