@@ -12,6 +12,8 @@ HINTS = ("pass", "pwd", "secret", "token", "key", "auth", "cookie", "credential"
          "ssn", "social", "jwt", "sig", "sas", "hmac", "api")  # fmt: skip
 
 _NAME = re.compile(rf"(?i){NAMES_IN_TEXT}(?=\\?[\"']?\]?\s{{0,3}}(?:=>|=(?!=)|:(?![:=])))")
+_SIGN = re.compile(r"[=:]")
+_REACH = 100  # characters between the beginning of a name and the sign after it
 _SEPARATOR = re.compile(r"(?P<close>\\?[\"']?\]?)(?P<sep>\s{0,3}(?:=>|=|:)\s{0,3})")
 _VALUE = re.compile(
     r"(?:[bruf]{0,2}(?P<quote>\\\"|\\'|\"|')(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\\\n])){0,4000})(?P<closed>(?P=quote))?)"
@@ -55,9 +57,16 @@ class Field(Struct, frozen=True):
 def secret_fields(text: str) -> Iterator[Field]:
     """The values to be replaced, in order, none overlapping."""
     at = 0
-    while name := _NAME.search(text, at):
-        at = name.end()
-        found = _field(text, name)
+    for separator in _SIGN.finditer(text):
+        place = separator.start()
+        if place < at:
+            continue
+        # Names are looked for before a sign that may follow one, and not at every letter: signs are few.
+        start = max(at, place - _REACH)
+        before = text[start:place].lower()
+        name = _NAME.search(text, start, place + 2) if any(hint in before for hint in HINTS) else None
+        at = name.end() if name else place + 1
+        found = _field(text, name) if name else None
         if found is not None:
             yield found
             at = found.end
