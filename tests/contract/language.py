@@ -6,6 +6,7 @@ A language brings `tests/captured/stack-traces/NAME/*.txt`, each with its readin
 
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,15 @@ class LanguageContract:
         for deep in (b"(" * 50_000, b"{" * 50_000, b"f(" * 30_000, b"class A:\n" * 100, b"class A{" * 5_000):
             self.language.symbols("a", deep)
             self.language.imports("a", deep)
+
+    def test_hostile_lines_take_no_longer_than_their_length(self) -> None:
+        shapes = (*" \t'", "at ", "a.", "a::", "a\\", "a (", "#0 /a(1): ", "a:1:in `", " ---> A.B", "[A ", "Error: ")
+        real = traces_of(self.language.name)[0].read_text()
+        started = time.process_time()
+        for shape in shapes:
+            line = (shape * 50_000)[:50_000]
+            self.language.parse(f"{real}\n{line}\n    {line}x\n{real}")
+        assert time.process_time() - started < 10
 
     def test_garbled_traces_never_raise(self) -> None:
         lines = [line for path in traces_of(self.language.name) for line in path.read_text().splitlines()]

@@ -19,7 +19,7 @@ MAX_FRAMES = 2_000
 MAX_MESSAGE_LINES = 200
 _MAX_BLOCK = 5_000  # lines of one error's properties
 
-_AT = re.compile(r"( {4,})at (?:[^()]{1,500} \(.*\)|[^()\s][^()]*:\d{1,9}:\d{1,9})(?: \{|,)?\s*$")
+_AT = re.compile(r"(?<! )( {4,80})at (?:[^()]{1,500} \(.*\)|[^()\s][^()]*:\d{1,9}:\d{1,9})(?: \{|,)?\s*$")
 _ESCAPED = re.compile(r"\\n {4,20}at ")
 _MATCHING = re.compile(r"\s*\.\.\. (\d{1,6}) lines matching cause stack trace \.\.\.\s*$")
 _TYPE = r"[A-Za-z_$][\w$.]{0,200}"
@@ -30,7 +30,7 @@ _NAMED = re.compile(rf"\s*({_TYPE}){_CODE}(?:: (.*)|:?$)")
 _INLINE = re.compile(rf"(?:^|\s)([A-Z][\w$.]{{0,200}}){_CODE}: (.*)$")
 _CAUSE = re.compile(r"(\s*)\[?cause\]?: (.*)$")
 _ERRORS = re.compile(r"(\s*)\[?errors\]?: \[$")
-_BARE = re.compile(rf"(?P<indent>\s*)(?:.*\s)?\[(?P<type>{_TYPE}){_CODE}(?:: (?P<message>[^\]]*))?\] \{{$")
+_BARE = re.compile(rf"(?P<indent>\s*+)(?:.*\s)?\[(?P<type>{_TYPE}){_CODE}(?:: (?P<message>[^\]]*))?\] \{{$")
 _CLOSE = re.compile(r"\s*[}\]],?$")
 
 
