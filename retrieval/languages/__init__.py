@@ -8,12 +8,13 @@ from retrieval.languages.csharp import CSharp
 from retrieval.languages.go import Go
 from retrieval.languages.java import Java
 from retrieval.languages.javascript import JavaScript
+from retrieval.languages.php import Php
 from retrieval.languages.python import Python
 from retrieval.languages.ruby import Ruby
 from retrieval.languages.rust import Rust
 from retrieval.model import StackTrace
 
-_ALL: tuple[Language, ...] = (Python(), Java(), Go(), JavaScript(), Rust(), CSharp(), Ruby())
+_ALL: tuple[Language, ...] = (Python(), Java(), Go(), JavaScript(), Rust(), CSharp(), Ruby(), Php())
 LANGUAGES: dict[str, Language] = {language.name: language for language in _ALL}
 
 MAX_TEXT = 4_000_000  # characters of one text that are searched for traces

@@ -130,8 +130,9 @@ def stack_signature(trace: StackTrace, top: int = 8) -> str:
 
 
 def short_type(name: str) -> str:
-    """`packaging.version.InvalidVersion` -> `InvalidVersion`; nested Java classes lose their `Outer$` as well."""
-    return re.split(r"[.$]", name.strip())[-1]
+    """`packaging.version.InvalidVersion` -> `InvalidVersion`; nested Java classes lose their `Outer$` as well, Ruby's
+    and PHP's their `Outer::` and `Space\\`."""
+    return re.split(r"[.$\\]|::", name.strip())[-1]
 
 
 def same_type(a: str, b: str) -> bool:
