@@ -24,13 +24,13 @@ from bot.intake.otlp.spool import Spool
 from bot.investigation import Investigator, Setting
 from bot.material import from_store, open_repositories
 from bot.metrics import Metrics
+from bot.mirrors import Mirrors
 from bot.redaction import load_redactor
 from bot.settings import Service, Settings, duration_ns
 from bot.triage import Windows
 from bot.workshop import make_workshop, prover_of
-from retrieval.code.clone import is_url, mirror
 from retrieval.embedding import SentenceTransformersEmbedder, open_embedder
-from retrieval.errors import EmbeddingUnavailable, RetrievalError, StoreError
+from retrieval.errors import EmbeddingUnavailable, StoreError
 from retrieval.index import open_index
 from retrieval.model import ServiceInfo
 from retrieval.ports import Clock, Embedder, Index, Redactor, Repository
@@ -61,15 +61,17 @@ async def open_memory(settings: Settings, clock: Clock, metrics: Metrics) -> Mem
     )
     collector = Collector(spool, index, options, metrics)
     await collector.start()
+    mirrors = Mirrors(settings.data / REPOS, repository_names(settings.services))
 
     async def close() -> None:
         await collector.stop()
+        await mirrors.close()
         await index.close()
         if embedder is not None:
             await embedder.close()
 
     return Memory(
-        triage=_triage(settings, clock, index, Shared(redactor, embedder, collector.catch_up)),
+        triage=_triage(settings, clock, index, Shared(redactor, embedder, collector.catch_up, mirrors)),
         telemetry=Telemetry(collector, metrics),
         close=close,
     )
@@ -82,6 +84,7 @@ class Shared:
     redactor: Redactor
     embedder: Embedder | None
     before: Callable[[], Awaitable[None]]
+    mirrors: Mirrors
 
 
 def _triage(settings: Settings, clock: Clock, index: Index, shared: Shared) -> Triage:
@@ -92,7 +95,7 @@ def _triage(settings: Settings, clock: Clock, index: Index, shared: Shared) -> T
     services = {**known_services(settings.data), **declared_services(settings.services)}
 
     async def repositories() -> dict[str, Repository]:
-        opened, problems = await open_repositories(await repository_paths(settings))
+        opened, problems = await open_repositories(await shared.mirrors.paths())
         for problem in problems:
             log.warning("repository %s cannot be used: %s", problem.source.file, problem.reason)
         return opened
@@ -146,23 +149,6 @@ def repository_names(services: Mapping[str, Service]) -> dict[str, str]:
         if service.repo:
             names.setdefault(service.repo, name)
     return names
-
-
-async def repository_paths(settings: Settings) -> dict[str, Path]:
-    """Where each repository lies: clones that `receipts ingest` made, over them the settings' paths, and mirrors of the
-    settings' URLs. A URL that cannot be reached leaves its last mirror, or none."""
-    folder = settings.data / REPOS
-    listed = await asyncio.to_thread(lambda: sorted(folder.iterdir()) if folder.is_dir() else [])
-    found = {path.name: path for path in listed if not path.name.startswith(".")}
-    for source, name in sorted(repository_names(settings.services).items()):
-        if not is_url(source):
-            found[name] = Path(source)
-            continue
-        try:
-            found[name] = await mirror(source, folder / name)
-        except RetrievalError as error:
-            log.warning("services.%s.repo cannot be fetched: %s", name, error.reason.value)
-    return found
 
 
 def known_services(data: Path) -> dict[str, ServiceInfo]:
