@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -87,6 +88,7 @@ async def run_git(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environment(path),
+            start_new_session=True,
         )
     except FileNotFoundError as error:
         raise RepositoryError(
@@ -150,9 +152,10 @@ async def _complaint(process: asyncio.subprocess.Process) -> str:
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
+    """git and what it started: a transport's helper would keep the pipes open."""
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
