@@ -21,13 +21,17 @@ _TRACE_START = re.compile(
 _HINTS = (
     "Traceback (most recent",
     "\n\tat ",
-    "\n    at ",
-    "\n   at ",
+    "   at ",
     "panic: ",
     "goroutine ",
     "panicked at ",
     "Uncaught ",
     "Error: ",
+    ".go:",
+    "\n#0 ",
+    ":in `",
+    ":in '",
+    "Fatal Python error: ",
 )
 _REMEMBERED = 2048
 _LONGEST_REMEMBERED = 32_768
@@ -88,19 +92,23 @@ def _choose(traces: tuple[StackTrace, ...], type_name: str) -> StackTrace | None
 
 
 def split(body: str) -> tuple[str, str]:
-    """What was said before a stack trace, and the text from the trace on ("" where there is none)."""
+    """What was said before a stack trace, and the text from the trace on ("" where there is none).
+
+    Where it cannot be told at which line a trace begins (a message of several lines, a runtime that prints the name of
+    an exception in any other way) the first line was said, and all of the text holds the trace.
+    """
     if "\n" not in body or not any(hint in body for hint in _HINTS):
         return body, ""
     start = _TRACE_START.search(body)
-    if start is None:
-        return body, ""
-    at = start.start()
-    marker = start.group(0).find("Traceback (most recent")
-    if marker > 0 and start.group(0)[:marker].strip():
-        at += marker
-    if not _traces(body[at:]):
-        return body, ""
-    return body[:at].rstrip("\n"), body[at:]
+    if start is not None:
+        at = start.start()
+        marker = start.group(0).find("Traceback (most recent")
+        if marker > 0 and start.group(0)[:marker].strip():
+            at += marker
+        traces = () if body.startswith("Caused by: ", at) else _traces(body[at:])
+        if traces and traces[0].type:
+            return body[:at].rstrip("\n"), body[at:]
+    return (body.lstrip("\n").partition("\n")[0], body) if _traces(body) else (body, "")
 
 
 def of_attributes(attributes: Mapping[str, Any]) -> ExceptionInfo | None:

@@ -15,7 +15,7 @@ from retrieval.languages import LANGUAGES, language_of
 from retrieval.model import Frame, StackTrace
 
 _MAX_CHAIN, _MAX_FRAMES, _MAX_DEPTH, _MAX_ITEMS = 64, 2_000, 6, 1_000
-_PLATFORMS = {"python": "python", "java": "java", "javascript": "javascript", "node": "javascript", "go": "go"}
+_PLATFORMS = {name: name for name in LANGUAGES} | {"node": "javascript"}
 
 
 def recorded(value: Any) -> StackTrace | None:

@@ -50,7 +50,7 @@ class _Thrown(Struct):
 
 def parse(text: str) -> list[StackTrace]:
     """Every error in a text; see `Language.parse`."""
-    if "at " not in text:
+    if "    at " not in text:
         return []
     lines = strip_prefixes(unescape(split_lines(text), _ESCAPED), _body_start)
     found: list[StackTrace] = []
