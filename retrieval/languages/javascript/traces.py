@@ -19,6 +19,7 @@ MAX_FRAMES = 2_000
 MAX_MESSAGE_LINES = 200
 _MAX_BLOCK = 5_000  # lines of one error's properties
 
+_HINT = re.compile(r" {4}at |^at ", re.MULTILINE)
 _AT = re.compile(r"(?<! )( {4,80})at (?:[^()]{1,500} \(.*\)|[^()\s][^()]*:\d{1,9}:\d{1,9})(?: \{|,)?\s*$")
 _ESCAPED = re.compile(r"\\n {4,20}at ")
 _MATCHING = re.compile(r"\s*\.\.\. (\d{1,6}) lines matching cause stack trace \.\.\.\s*$")
@@ -50,7 +51,7 @@ class _Thrown(Struct):
 
 def parse(text: str) -> list[StackTrace]:
     """Every error in a text; see `Language.parse`."""
-    if "    at " not in text:
+    if not _HINT.search(text):
         return []
     lines = strip_prefixes(unescape(split_lines(text), _ESCAPED), _body_start)
     found: list[StackTrace] = []
