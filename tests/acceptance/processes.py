@@ -82,8 +82,8 @@ class Process:
 
     def children_peak_mb(self) -> list[float]:
         """The same of each process that it has now."""
-        listed = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
-        return [_peak_mb(int(pid)) for pid in listed]
+        threads = Path(f"/proc/{self.pid}/task").glob("*/children")  # a child is listed with the thread that made it
+        return [_peak_mb(int(pid)) for thread in threads for pid in thread.read_text().split()]
 
 
 def _peak_mb(pid: int) -> float:

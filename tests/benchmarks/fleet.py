@@ -161,7 +161,7 @@ def _healthy_spans(service: str, hour: int) -> Iterator[Span]:
 def _trace(rng: random.Random, service: str, start_ns: int, raised: str | None) -> Iterator[Span]:
     """An edge, the service, and what it asks: four spans; with a traceback the request fails."""
     trace, ids = f"{rng.getrandbits(128):032x}", [f"{rng.getrandbits(64):016x}" for _ in range(4)]
-    callee = SERVICES[(SERVICES.index(service) + 1) % len(SERVICES)]
+    callee = callee_of(service)
     places = (("edge", "POST /orders", ""), (service, "POST /orders", ids[0]), (callee, "GET /items", ids[1]))
     for depth, (where, name, parent) in enumerate((*places, (callee, "SELECT items", ids[2]))):
         failed = raised is not None and depth < 2
@@ -182,6 +182,11 @@ def _trace(rng: random.Random, service: str, start_ns: int, raised: str | None) 
             exception=error,
             source=SourceRef("traces/traces.jsonl", 1),
         )
+
+
+def callee_of(service: str) -> str:
+    """What it calls."""
+    return SERVICES[(SERVICES.index(service) + 1) % len(SERVICES)]
 
 
 def traceback_of(incident: Incident) -> str:

@@ -6,7 +6,7 @@ that the alert is sent:
 
     first post            until the incident's message is in the channel
     cited hypothesis      until that message has its conclusion
-    hybrid query          one query of such an incident, asked of all legs at once
+    hybrid query          one query of such an incident, asked of all legs at once; beside it one over all documents
     memory                the server's peak, with a vector for every text; its model is a process of its own
 
 With vectors, those of the documents are random, stored under the model's name (what a search costs does not depend on
@@ -14,6 +14,7 @@ what they mean, and the model would need an hour); the queries' are the model's.
 """
 
 import asyncio
+import json
 import sys
 import tempfile
 import time
@@ -24,15 +25,20 @@ from typing import Any
 import aiohttp
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
+from bot.intake.sources import registry
 from bot.live import REPOS, STORE, remember_services
 from bot.redaction import load_redactor
 from retrieval.code.git import open_repository
+from retrieval.context.window import make_window
 from retrieval.embedding import open_embedder
 from retrieval.errors import EmbeddingUnavailable
 from retrieval.index import open_index
+from retrieval.kinds.queries import queries
 from retrieval.kinds.storing import Keeping, store_sources
-from retrieval.model import Query
+from retrieval.model import Case, Onset, Query, Topology
+from retrieval.ports import Index
 from tests.acceptance.processes import Slack, bot, slack
 from tests.benchmarks import fleet
 
@@ -120,33 +126,46 @@ def _measured(calls: list[dict[str, Any]], post: dict[str, Any], sent: float, in
     )
 
 
-async def hybrid(data: Path, model: str) -> list[float]:
-    """Seconds of each query that the incidents' words and places ask, all legs at once."""
+async def hybrid(data: Path, model: str) -> tuple[list[float], list[float]]:
+    """Seconds of each query that the incidents ask, all legs at once; and of one over everything that is stored."""
     embedder = await open_embedder(model) if model else None
     index = await open_index(data / STORE, embedder=embedder)
-    took = []
+    asked, widest = [], []
     for incident in fleet.incidents():
         text = f"HighErrorRate {incident.service} 5xx on POST /orders {fleet.traceback_of(incident)}"
-        vector = (await embedder.embed([text]))[0] if embedder else ()
         path = f"{incident.service}/module_{incident.module}.py"
-        for kind in ("log", "trace", "diff", "symbol", ""):
-            query = Query(
-                acl=("public",),
-                text=text,
-                kinds=(kind,) if kind else (),
-                paths=(path,),
-                symbols=(f"{path}::step_{incident.module}_{incident.function}",),
-                vector=vector,
-                from_ns=incident.at_ns - 24 * fleet.HOUR if kind != "symbol" else None,
-                limit=100,
-            )
-            began = time.perf_counter()
-            await asyncio.gather(index.lexical(query), index.symbolic(query), index.dense(query))
-            took.append(time.perf_counter() - began)
+        told: dict[str, Any] = {
+            "text": text,
+            "paths": (path,),
+            "symbols": (f"{path}::step_{incident.module}_{incident.function}",),
+            "vector": (await embedder.embed([text]))[0] if embedder else (),
+            "limit": 100,
+        }
+        for _, query in queries(_case(incident)):
+            asked.append(await _timed(index, replace(query, **told)))
+        widest.append(await _timed(index, Query(acl=("public",), **told)))
     await index.close()
     if embedder is not None:
         await embedder.close()
-    return took
+    return asked, widest
+
+
+def _case(incident: fleet.Incident) -> Case:
+    onset = Onset(at_ns=incident.at_ns, source="log", reason="")
+    callee = fleet.callee_of(incident.service)
+    return Case(
+        incident_id=incident.service,
+        alerts=tuple(registry({})["alertmanager"].parse(json.dumps(fleet.alert_of(incident)).encode(), {}).alerts),
+        onset=onset,
+        window=make_window(onset, before="45m", after="15m", diffs="24h"),
+        topology=Topology(path=("edge", incident.service, callee)),
+    )
+
+
+async def _timed(index: Index, query: Query) -> float:
+    began = time.perf_counter()
+    await asyncio.gather(index.lexical(query), index.symbolic(query), index.dense(query))
+    return time.perf_counter() - began
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -164,15 +183,16 @@ async def measure(folder: Path, model: str) -> bool:
         print(f"started           in {time.perf_counter() - began:.1f} s", flush=True)
         told = await incidents(address, seen)
         memory, others = server.peak_mb(), server.children_peak_mb()
-    queries = await hybrid(data, model)
+    asked, widest = await hybrid(data, model)
     met = [
         _goal("first post", [t.first_post for t in told], FIRST_POST_S),
         _goal("cited hypothesis", [t.hypothesis for t in told], HYPOTHESIS_S),
-        _goal("hybrid query", queries, HYBRID_S),
+        _goal("hybrid query", asked, HYBRID_S),
         memory <= MEMORY_MB,
     ]
     models = f"; its embedding model's process {sum(others):,.0f} MiB" if others else ""
     print(f"server's memory   {memory:8,.0f} MiB peak (goal {MEMORY_MB:,.0f}){models}")
+    _goal("  over all", widest, HYBRID_S)  # no triage asks so; told, and no goal
     right = sum(t.right for t in told)
     print(f"conclusions       {right:8} of {len(told)} name the function that fails, and cite", flush=True)
     return all(met) and right == len(told)

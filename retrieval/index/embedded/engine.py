@@ -115,10 +115,14 @@ class EmbeddedIndex:
     def _symbolic(self, view: View, mask: Mask, query: Query) -> tuple[Mask, Scores]:
         """The same figure as `overlap.symbol_overlap`; every key that is asked for was met, or the mask is false."""
         asked, met = items(query), len(query.keys)
-        shared = bm25.holders(view, mask, [item_hash(item) for item in sorted(asked)]).astype(np.float64) + met
-        union = len(asked) + met + view.columns["items"][: view.size] + met - shared
-        found = mask & (shared > 0)
-        return found, np.divide(shared, union, out=np.zeros(view.size, dtype=np.float64), where=found)
+        held = bm25.holders(view, mask, [item_hash(item) for item in sorted(asked)])
+        found = mask if met else mask & (held > 0)
+        slots = np.flatnonzero(found)  # few of the store's, and the rest is computed for these alone
+        shared = held[slots].astype(np.float64) + met
+        union = len(asked) + met + view.columns["items"][slots] + met - shared
+        scores = np.zeros(view.size, dtype=np.float64)
+        scores[slots] = shared / union
+        return found, scores
 
     def _hits(self, query: Query, leg: Callable[[View, Mask, Query], tuple[Mask, Scores]]) -> list[Hit]:
         for _ in range(_RETRIES):
