@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from retrieval.code.clone import mirror
 from retrieval.errors import BadInput
 from retrieval.index import open_index
 from retrieval.ingest.case_folder import read_files, read_sources
+from retrieval.ingest.repositories import REPOSITORY_NAME
 from retrieval.kinds.storing import Keeping, Stored, store_sources
 from retrieval.model import CaseSources, ServiceInfo
 from retrieval.ports import Redactor
@@ -84,8 +84,8 @@ async def _repositories(data: Path, found: Mapping[str, Path]) -> CaseSources:
     """Mirrors in the data folder, and a service of each repository's name."""
     repos = {}
     for name, path in sorted(found.items()):
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
-            raise BadInput(f"repository name {name[:40]!r}", remedy="letters, digits, dots, - and _ only; use --name")
+        if not REPOSITORY_NAME.fullmatch(name):
+            raise BadInput(f"repository name {name[:40]!r}", remedy="letters, digits and . _ @ + - only; use --name")
         repos[name] = await mirror(str(path), data / REPOS / name)
     services = {name: ServiceInfo(name=name, repo=name, declared=False) for name in repos}
     return CaseSources(repos=repos, services=services)

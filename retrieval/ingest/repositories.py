@@ -11,7 +11,7 @@ from retrieval.errors import RepositoryError
 from retrieval.ingest.intake import Intake
 
 _CLONE_LIMIT_S = 300.0
-_NAME = re.compile(r"[A-Za-z0-9][\w.@+-]{0,100}")
+REPOSITORY_NAME = re.compile(r"[A-Za-z0-9][\w.@+-]{0,100}")  # also a folder's name in the store
 _AT_ONCE = 4
 
 
@@ -40,7 +40,7 @@ def _candidates(folder: Path, intake: Intake) -> list[tuple[str, Path]]:
         )
         if path.name.startswith(".") or (path.is_file() and path.suffix != ".bundle"):
             continue
-        if not _NAME.fullmatch(name):
+        if not REPOSITORY_NAME.fullmatch(name):
             intake.problem(f"repos/{path.name}", 0, "a repository's name may hold letters, digits and . _ @ + - only")
         elif path.exists() and not (path.is_dir() or path.is_file()):  # a pipe would be waited for
             intake.problem(f"repos/{path.name}", 0, "is neither a folder nor a file")
