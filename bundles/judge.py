@@ -108,6 +108,7 @@ def judge(
         error_signature=shown.signature,
         matches_production=bool(matching),
         frames=tuple(f"{path}::{function}" for path, function, _ in own_frames(shown, overlay)),
+        causes=production.causes if matching else (),
         log=log,
         reason=reason,
     )

@@ -102,6 +102,7 @@ def _test(proof: Proof) -> dict[str, Any]:
             "type": signature.type if signature else "",
             "message": signature.message if signature else "",
             "frames": list(attempt.frames) if attempt else [],
+            "causes": list(attempt.causes) if attempt else [],
         },
     }
 

@@ -8,8 +8,11 @@ from typing import Annotated, Any
 import msgspec
 
 from bundles.errors import DamagedBundle
+from bundles.judge import Production
 from bundles.manifest import digest
 from bundles.result import SCHEMA
+from bundles.runs import Test
+from retrieval.model import ErrorSignature
 
 _Commit = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{40,64}\Z")]
 
@@ -39,6 +42,7 @@ class _Expected(msgspec.Struct):
     type: str
     message: str
     frames: list[str]
+    causes: list[str] = []
 
 
 class _Test(msgspec.Struct):
@@ -133,3 +137,18 @@ def _rows(document: Mapping[str, Any], name: str, key: str) -> list[dict[str, An
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise DamagedBundle(name, f"has no list of {key}")
     return rows
+
+
+def packed_test(files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> Test:
+    """The generated test of a checked bundle, and what must be seen when it is run."""
+    expected = manifest["test"]["expected"]
+    overlay = {n.removeprefix("overlay/"): content for n, content in files.items() if n.startswith("overlay/")}
+    return Test(
+        files={name: content.decode("utf-8", "surrogateescape") for name, content in overlay.items()},
+        command=tuple(manifest["test"]["command"]),
+        production=Production(
+            signature=ErrorSignature(str(expected["type"]), str(expected["message"])),
+            frames=tuple(map(str, expected["frames"])),
+            causes=tuple(map(str, expected.get("causes", ()))),
+        ),
+    )

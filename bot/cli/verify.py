@@ -14,17 +14,15 @@ import click
 from bot.slack.text import clean
 from bot.workshop import make_workshop
 from bundles.errors import DamagedBundle
-from bundles.judge import Production
 from bundles.pack import read_zip
 from bundles.packed import PackedRepository, unpack_repository
 from bundles.prove import rerun
-from bundles.runs import Test
-from bundles.verify import check
+from bundles.verify import check, packed_test
 from retrieval.code.git import open_repository
 from retrieval.code.process import GitFailed, run_git
 from retrieval.errors import RepositoryError
 from retrieval.ingest.redaction import throwaway_redactor
-from retrieval.model import Attempt, ErrorSignature, ServiceInfo
+from retrieval.model import Attempt, ServiceInfo
 from retrieval.ports import Repository
 
 REPRODUCED, DIVERGED, DAMAGED, CANNOT = 0, 1, 2, 3
@@ -98,7 +96,7 @@ async def _run(
         return DIVERGED
     declared = ServiceInfo(name=str(manifest["test"]["service"]), environment=str(manifest["test"]["environment"]))
     workshop = make_workshop(os.environ, throwaway_redactor())
-    seen = await rerun(_test(files, manifest), commit, repository=repository, service=declared, workshop=workshop)
+    seen = await rerun(packed_test(files, manifest), commit, repository=repository, service=declared, workshop=workshop)
     if seen.outcome == "not_run":
         click.echo(f"{label} {commit[:7]}: not run, {seen.reason}")
         return CANNOT
@@ -122,16 +120,3 @@ async def _patched(repository: Repository, commit: str, diff: str, scratch: Path
     except (RepositoryError, GitFailed):
         return None
     return PackedRepository(repository.name, {commit: tree})
-
-
-def _test(files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> Test:
-    expected = manifest["test"]["expected"]
-    overlay = {n.removeprefix("overlay/"): content for n, content in files.items() if n.startswith("overlay/")}
-    return Test(
-        files={name: content.decode("utf-8", "surrogateescape") for name, content in overlay.items()},
-        command=tuple(manifest["test"]["command"]),
-        production=Production(
-            signature=ErrorSignature(str(expected["type"]), str(expected["message"])),
-            frames=tuple(map(str, expected["frames"])),
-        ),
-    )

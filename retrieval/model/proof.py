@@ -37,6 +37,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
     error_signature: ErrorSignature | None = None
     matches_production: bool = False
     frames: tuple[str, ...] = ()  # in-app `path::function`, outermost first, of the error that was raised
+    causes: tuple[str, ...] = ()  # types that production's error wrapped, where this one was held to them too
     log: str = ""  # tail of the output, redacted, no machine paths
     reason: str = ""  # why not run, or why it errored
     seconds: float = 0.0

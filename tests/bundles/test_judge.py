@@ -125,6 +125,8 @@ def test_a_wrapped_error_has_to_begin_with_what_it_began_with_in_production() ->
     same = run(error(), error(type="builtins.ZeroDivisionError", message="division by zero"))
     other = run(error(), error(type="ValueError", message="abc"))
     assert judged(same, wrapped).matches_production
+    assert judged(same, wrapped).causes == ("ZeroDivisionError",)
     assert not judged(other, wrapped).matches_production
+    assert judged(other, wrapped).causes == ()
     assert crash_line(same, wrapped, {TEST}) == ("shop/price.py", 7)
     assert crash_line(other, wrapped, {TEST}) is None

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from bundles.errors import DamagedBundle
 from bundles.manifest import as_json, digest, files_of
 from bundles.pack import read_zip, size_of, write_zip
 from bundles.result import result
-from bundles.verify import check
+from bundles.verify import check, packed_test
 from retrieval.judgement.conclude import conclude
 from retrieval.model import Case
 from tests import building as b
@@ -37,6 +38,19 @@ def test_it_holds_what_the_contract_says_and_checks() -> None:
     assert manifest["result"]["verdict"] == "proved"
     assert len(manifest["evidence"]) == sum(n.startswith("evidence/") for n in files)
     assert "timings_ms" not in manifest["result"]
+
+
+def test_its_test_is_held_to_the_same_error_again_and_to_what_that_wrapped() -> None:
+    proof = b.a_proof()
+    assert proof.at_deployed is not None
+    wrapped = structs.replace(proof, at_deployed=structs.replace(proof.at_deployed, causes=("KeyError",)))
+    files = files_of(conclude(b.a_case(proof=wrapped), []), versions={})
+
+    expected = packed_test(files, check(files)).production
+
+    assert expected.signature == proof.at_deployed.error_signature
+    assert expected.frames == proof.at_deployed.frames
+    assert expected.causes == ("KeyError",)
 
 
 def test_a_case_with_nothing_makes_a_bundle_too() -> None:
