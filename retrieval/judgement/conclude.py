@@ -21,6 +21,10 @@ from retrieval.ranking.culprits import rank
 from retrieval.texts import phrase
 
 EXTRA_EVIDENCE = 6
+PLURALS = {
+    "metric series": "metric series", "flag switch": "flag switches", "repository": "repositories",
+    "document by search": "documents by search",
+}  # fmt: skip
 
 
 def conclude(case: Case, hits: Sequence[Hit]) -> Case:
@@ -101,18 +105,16 @@ def _extra(hits: Sequence[Hit], drafts: Sequence[Draft]) -> tuple[Cite, ...]:
 
 def looked_at(case: Case, hits: int) -> tuple[str, ...]:
     """What was searched, for people; said whole when nothing was found."""
-    sources, told = case.sources, []
+    sources = case.sources
     counts = (
-        ("spans", len(sources.spans)), ("log records", len(sources.logs)), ("metric series", len(sources.series)),
-        ("deploys", len(sources.deploys)), ("flag switches", len(sources.flags)),
-        ("configuration changes", len(sources.config)), ("test results", len(sources.tests)),
-        ("postmortems", len(sources.postmortems)), ("repositories", len(sources.repos)),
-        ("suspect commits", len(case.suspects)), ("documents by search", hits),
+        ("span", len(sources.spans)), ("log record", len(sources.logs)), ("metric series", len(sources.series)),
+        ("deploy", len(sources.deploys)), ("flag switch", len(sources.flags)),
+        ("configuration change", len(sources.config)), ("test result", len(sources.tests)),
+        ("postmortem", len(sources.postmortems)), ("repository", len(sources.repos)),
+        ("suspect commit", len(case.suspects)), ("document by search", hits),
+        ("unreadable record", len(sources.problems)),
     )  # fmt: skip
-    told += [f"{n} {name}" for name, n in counts if n]
-    if sources.problems:
-        told.append(f"{len(sources.problems)} unreadable records")
-    return tuple(told)
+    return tuple(f"{n} {name if n == 1 else PLURALS.get(name, name + 's')}" for name, n in counts if n)
 
 
 def best_hypothesis(case: Case) -> Hypothesis | None:

@@ -147,7 +147,7 @@ def test_tests_and_documents_do_not_reach_production(path: str, reaches: bool) -
 def test_what_was_looked_at_is_told() -> None:
     done = conclude(b.a_case(sources=CaseSources(), crashes=(), rollout=Rollout(), suspects=()), [])
     assert done.looked_at == ()
-    assert "1 spans" in conclude(b.a_case(), []).looked_at
+    assert "1 span" in conclude(b.a_case(), []).looked_at
 
 
 def test_what_kept_the_test_from_running_is_asked_for_once() -> None:
