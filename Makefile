@@ -44,7 +44,8 @@ LOCK := uv pip compile -q --generate-hashes --python-version 3.11 --no-emit-inde
 lock:
 	$(LOCK) pyproject.toml -o requirements/base.txt
 	$(LOCK) pyproject.toml --extra vectors -o requirements/vectors.txt
-	$(LOCK) pyproject.toml --extra vectors --extra test -o requirements/test.txt
+	$(LOCK) pyproject.toml --extra llm -o requirements/llm.txt
+	$(LOCK) pyproject.toml --extra vectors --extra llm --extra test -o requirements/test.txt
 	$(LOCK) requirements/build.in -o requirements/build.txt
 
 # The settings table of the README, from the schema.
