@@ -1,39 +1,12 @@
-"""BM25 exactly as Lucene's `BM25Similarity` computes it, so that this engine and Elasticsearch rank alike.
+"""BM25 (`retrieval.index.bm25`) over the postings in memory."""
 
-    sum over the distinct query terms of  idf * tf / (tf + k1 * (1 - b + b * norm / average))
-    idf = ln(1 + (N - df + 0.5) / (df + 0.5))
-
-`norm` is the document's number of terms after Lucene's one-byte rounding (`SmallFloat.intToByte4`: exact below 40).
-N, df and the average are those of all documents that exist, whoever may see them: filters narrow what is returned, not
-what a term is worth.
-"""
-
-import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from retrieval.index.bm25 import K1, B, idf
 from retrieval.index.embedded.table import Mask, View
-
-K1, B = 1.2, 0.75
-MAX_TERMS = 512  # distinct terms of one query; a longer text is cut, so that no alert costs more than that
-
-_FREE = 24  # 255 - longToInt4(2**31 - 1), the lengths that a byte holds as they are
-
-
-def rounded_length(length: int) -> int:
-    """A length after Lucene's `intToByte4` and `byte4ToInt`: a 4-bit mantissa, rounded down."""
-    if length < _FREE:
-        return length
-    rest = length - _FREE
-    shift = max(rest.bit_length() - 4, 0)
-    return _FREE + (rest >> shift << shift)
-
-
-def query_terms(terms: Sequence[str]) -> list[str]:
-    """The distinct terms that are asked for, sorted, so that sums come out the same to the last bit."""
-    return sorted(list(dict.fromkeys(terms))[:MAX_TERMS])
 
 
 def scores(view: View, mask: Mask, hashes: Sequence[int]) -> NDArray[np.float64]:
@@ -49,11 +22,11 @@ def scores(view: View, mask: Mask, hashes: Sequence[int]) -> NDArray[np.float64]
         frequency = sum(len(slots) if intact else int(view.live[slots].sum()) for slots, _ in found)
         if not frequency:
             continue
-        idf = math.log(1 + (view.documents - frequency + 0.5) / (frequency + 0.5))
+        weight = idf(view.documents, frequency)
         for slots, counts in found:
             seen = np.flatnonzero(mask[slots])
             slots, tf = slots[seen], counts[seen].astype(np.float64)
-            total[slots] += idf * tf / (tf + lengths[slots])
+            total[slots] += weight * tf / (tf + lengths[slots])
     return total
 
 

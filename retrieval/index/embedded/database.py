@@ -17,8 +17,9 @@ from typing import TypeVar
 
 from retrieval.errors import Reason, StoreError
 from retrieval.index.analyzer import VERSION
-from retrieval.index.embedded.records import Prepared, opened
+from retrieval.index.embedded.records import Prepared
 from retrieval.index.embedded.table import Row
+from retrieval.index.records import opened
 from retrieval.model import Document
 
 _T = TypeVar("_T")

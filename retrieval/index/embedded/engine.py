@@ -15,16 +15,18 @@ import numpy as np
 
 from retrieval.errors import BadInput, EmbeddingUnavailable, Reason, StoreError
 from retrieval.index.analyzer import analyze
+from retrieval.index.bm25 import query_terms
 from retrieval.index.embedded import bm25
 from retrieval.index.embedded.database import Database
 from retrieval.index.embedded.folder import Folder
 from retrieval.index.embedded.memory import Memory
 from retrieval.index.embedded.postings import item_hash, term_hash
 from retrieval.index.embedded.ranking import Scores, best
-from retrieval.index.embedded.records import embedded_text, key_item, prepare, refuse_secrets
+from retrieval.index.embedded.records import prepare
 from retrieval.index.embedded.table import Mask, View, filtered
 from retrieval.index.embedded.vectors import packed, unit
 from retrieval.index.overlap import items
+from retrieval.index.records import embedded_text, key_item, refuse_secrets
 from retrieval.model import Document, Hit, Query
 from retrieval.ports import Clock, Embedder, Redactor
 
@@ -88,7 +90,7 @@ class EmbeddedIndex:
     def _lexical(self, view: View, mask: Mask, query: Query) -> tuple[Mask, Scores]:
         if not query.text.strip():
             return mask, np.zeros(view.size, dtype=np.float64)
-        terms = bm25.query_terms(analyze(query.text))
+        terms = query_terms(analyze(query.text))
         scores = bm25.scores(view, mask, [term_hash(term) for term in terms])
         return scores > 0, scores
 

@@ -5,7 +5,8 @@ Measured at 220,000 documents of 32 terms: 0.15 GB without vectors, 1.5 kB more 
 
 import numpy as np
 
-from retrieval.index.embedded import bm25, postings
+from retrieval.index.bm25 import rounded_length
+from retrieval.index.embedded import postings
 from retrieval.index.embedded.database import Database
 from retrieval.index.embedded.postings import Segment
 from retrieval.index.embedded.table import Mask, Row, Table, View, make_view
@@ -65,5 +66,5 @@ class Memory:
 
 def _added(table: Table, segments: tuple[Segment, ...], rows: list[tuple[Row, bytes]]) -> tuple[Segment, ...]:
     first = table.size
-    table.extend([row for row, _ in rows], [bm25.rounded_length(row.length) for row, _ in rows])
+    table.extend([row for row, _ in rows], [rounded_length(row.length) for row, _ in rows])
     return postings.append(segments, postings.build([packed for _, packed in rows], first))

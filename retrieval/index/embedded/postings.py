@@ -14,13 +14,14 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from retrieval.index.bm25 import MAX_COUNT
+
 U8 = NDArray[np.uint8]
 U32 = NDArray[np.uint32]
 U64 = NDArray[np.uint64]
 Slots = NDArray[np.intp]
 
 MAX_SEGMENT = 65_536  # documents; bounds what a merge costs: half a second, 0.1 GB
-_MAX_COUNT = 255  # a term's count in a document; BM25 with k1 1.2 has long saturated there
 _ENTRY = 9  # bytes: hash, count
 
 
@@ -40,7 +41,7 @@ def pack(terms: Iterable[str], exact: Iterable[str]) -> bytes:
     counts.update((item_hash(item), 0) for item in exact)
     hashes = np.fromiter(counts.keys(), dtype="<u8", count=len(counts))
     order = np.argsort(hashes)
-    capped = np.minimum(np.fromiter(counts.values(), dtype=np.int64, count=len(counts)), _MAX_COUNT)
+    capped = np.minimum(np.fromiter(counts.values(), dtype=np.int64, count=len(counts)), MAX_COUNT)
     return bytes(hashes[order].tobytes() + capped.astype(np.uint8)[order].tobytes())
 
 

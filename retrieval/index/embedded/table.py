@@ -17,7 +17,6 @@ from retrieval.model import Query
 Mask = NDArray[np.bool_]
 Column = NDArray[Any]
 
-NEVER = 2**63 - 1
 _CODED = ("kind", "service", "environment", "language", "snapshot")
 _COLUMNS: dict[str, Any] = {
     **dict.fromkeys((*_CODED, "acl"), np.uint32),
