@@ -7,6 +7,7 @@ RetrievalError(reason, retryable)
 │   ├── StoreLocked       another process holds the folder
 │   └── StoreUnavailable  an outside store did not answer
 ├── EmbeddingUnavailable  no model, or its package is not installed
+├── ModelUnavailable      a language model's package is not installed, or it is not fully configured
 └── SecretSurvived    a document still holds a secret after redaction; it is rejected
 """
 
@@ -69,6 +70,10 @@ class StoreUnavailable(StoreError):
 
 
 class EmbeddingUnavailable(RetrievalError):
+    default_reason = Reason.NOT_INSTALLED
+
+
+class ModelUnavailable(RetrievalError):
     default_reason = Reason.NOT_INSTALLED
 
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from retrieval.model import Commit, Document, Hit, Query
+from retrieval.model import Commit, Document, Hit, Query, Question, Reply
 
 
 class Index(Protocol):
@@ -67,6 +67,28 @@ class Embedder(Protocol):
     async def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
         """Raises: EmbeddingUnavailable."""
         ...
+
+
+class Model(Protocol):
+    """A language model that is asked one question at a time and answers in the shape that was asked for. The contract
+    suite in `tests/contract/test_models.py` runs over every registered provider.
+
+    It only words what others found: whatever goes wrong is a `Reply` with its outcome, never an exception, and no key,
+    prompt or completion is ever logged.
+    """
+
+    provider: str
+    name: str
+
+    async def ask(self, question: Question) -> Reply:
+        """One answer, validated against `question.shape`. Cancelling it ends the request."""
+        ...
+
+    async def probe(self) -> Reply:
+        """Whether it could be asked now, without asking: `answered` with no value, or what stands in the way."""
+        ...
+
+    async def close(self) -> None: ...
 
 
 class Repository(Protocol):

@@ -5,6 +5,7 @@ Every record that was read from a file carries a `SourceRef`.
 """
 
 from retrieval.model.alert import Alert, AlertBatch
+from retrieval.model.asked import ModelOutcome, ModelUse, Question, Reply
 from retrieval.model.case import (
     Case,
     CaseSources,
@@ -63,15 +64,19 @@ __all__ = [
     "Hypothesis",
     "LogRecord",
     "MissingData",
+    "ModelOutcome",
+    "ModelUse",
     "Onset",
     "Patch",
     "Postmortem",
     "Problem",
     "Proof",
     "Query",
+    "Question",
     "RankedItem",
     "Rankings",
     "RecoveredInput",
+    "Reply",
     "Rollout",
     "Section",
     "Series",

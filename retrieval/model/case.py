@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from retrieval.model.alert import Alert
+from retrieval.model.asked import ModelUse
 from retrieval.model.change import Commit, ConfigChange, Deploy, FlagChange
 from retrieval.model.code import Symbol
 from retrieval.model.evidence import Evidence, Hypothesis
@@ -158,5 +159,5 @@ class Case(Struct, frozen=True, kw_only=True):
     missing: tuple[MissingData, ...] = ()
     looked_at: tuple[str, ...] = ()  # what was searched, for people
     timings_ms: dict[str, float] = field(default_factory=dict)
-    model: str | None = None
+    model: ModelUse | None = None  # None: no model was asked
     options: dict[str, Any] = field(default_factory=dict)

@@ -25,10 +25,12 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 class Claim(Struct, frozen=True):
-    """One sentence and the ids of the evidence that carries it; without citations it is dropped by the guard."""
+    """One sentence and the ids of the evidence that carries it; without citations it is dropped by the guard. `by` is
+    `model` where a language model worded it, "" where a rule did."""
 
     text: str
     citations: tuple[str, ...] = ()
+    by: str = ""
 
 
 class Hypothesis(Struct, frozen=True, kw_only=True):
