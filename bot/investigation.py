@@ -19,7 +19,7 @@ from bundles.pack import size_of, write_zip
 from bundles.trees import trees_of
 from retrieval.errors import RepositoryError
 from retrieval.model import Alert, Case, CaseSources
-from retrieval.ports import Clock, Embedder, Index, Repository
+from retrieval.ports import Clock, Embedder, Index, Model, Repository
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class Setting:
     embedder: Embedder | None = None
     windows: Windows = field(default_factory=Windows)
     acl: tuple[str, ...] = ("public",)
+    model: Model | None = None
 
 
 class Investigator:
@@ -74,6 +75,7 @@ class Investigator:
             prover=setting.prover,
             windows=setting.windows,
             acl=setting.acl,
+            model=setting.model,
         )
         try:
             case = await triage(incident_id, alerts, material.sources, tools, wish=wish, progress=progress)
@@ -100,7 +102,10 @@ async def _trees(case: Case, repositories: Mapping[str, Repository]) -> dict[str
 
 def pack(case: Case, folder: Path, trees: Mapping[str, bytes], index: str) -> BundleRef:
     """Write `folder/INCIDENT.zip`."""
-    files = files_of(case, versions={"receipts": own_version(), "index": index, "rules": "1"}, sources=trees)
+    versions = {"receipts": own_version(), "index": index, "rules": "1"}
+    if case.model is not None:
+        versions["model"] = f"{case.model.name} ({case.model.outcome.value})"
+    files = files_of(case, versions=versions, sources=trees)
     path = folder / f"{case.incident_id}.zip"
     digest = write_zip(path, files)
     return BundleRef(path=path, sha256=digest, size=size_of(path))

@@ -5,6 +5,7 @@ data/store     documents        data/repos/NAME   clones that `receipts ingest` 
 data/otlp.db   what was received and is not in the store yet
 data/services.json              services that `receipts ingest` learnt; the settings come before them
 data/bundles   what was packed
+data/answers   what a language model answered
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from bot.app import Memory
+from bot.gateway import gateway_of
 from bot.incidents.engine import Triage
 from bot.intake.otlp.collector import Collector, Options
 from bot.intake.otlp.routes import Telemetry
@@ -30,13 +32,13 @@ from bot.settings import Service, Settings, duration_ns
 from bot.triage import Windows
 from bot.workshop import make_workshop, prover_of
 from retrieval.embedding import SentenceEmbedder, open_embedder
-from retrieval.errors import EmbeddingUnavailable, StoreError
+from retrieval.errors import EmbeddingUnavailable, ModelUnavailable, StoreError
 from retrieval.index import open_index
 from retrieval.model import ServiceInfo
-from retrieval.ports import Clock, Embedder, Index, Redactor, Repository
+from retrieval.ports import Clock, Embedder, Index, Model, Redactor, Repository
 
 log = logging.getLogger(__name__)
-STORE, REPOS, SERVICES, BUNDLES, SPOOL = "store", "repos", "services.json", "bundles", "otlp.db"
+STORE, REPOS, SERVICES, BUNDLES, SPOOL, ANSWERS = "store", "repos", "services.json", "bundles", "otlp.db", "answers"
 
 
 async def open_memory(settings: Settings, clock: Clock, metrics: Metrics) -> Memory:
@@ -59,6 +61,7 @@ async def open_memory(settings: Settings, clock: Clock, metrics: Metrics) -> Mem
         slow_ns=duration_ns(settings.otlp.slow),
         keep_ns=duration_ns(settings.otlp.keep),
     )
+    model = await model_of(settings, clock, metrics)
     collector = Collector(spool, index, options, metrics)
     await collector.start()
     mirrors = Mirrors(settings.data / REPOS, repository_names(settings.services))
@@ -69,9 +72,11 @@ async def open_memory(settings: Settings, clock: Clock, metrics: Metrics) -> Mem
         await index.close()
         if embedder is not None:
             await embedder.close()
+        if model is not None:
+            await model.close()
 
     return Memory(
-        triage=_triage(settings, clock, index, Shared(redactor, embedder, collector.catch_up, mirrors)),
+        triage=_triage(settings, clock, index, Shared(redactor, embedder, collector.catch_up, mirrors, model)),
         telemetry=Telemetry(collector, metrics),
         close=close,
     )
@@ -85,6 +90,7 @@ class Shared:
     embedder: Embedder | None
     before: Callable[[], Awaitable[None]]
     mirrors: Mirrors
+    model: Model | None = None
 
 
 def _triage(settings: Settings, clock: Clock, index: Index, shared: Shared) -> Triage:
@@ -102,9 +108,26 @@ def _triage(settings: Settings, clock: Clock, index: Index, shared: Shared) -> T
 
     load = from_store(index, services=services, repositories=repositories, windows=windows, before=shared.before)
     bundles = settings.data / BUNDLES
-    return Investigator(
-        load, Setting(clock=clock, bundles=bundles, prover=prover, embedder=shared.embedder, windows=windows)
+    setting = Setting(
+        clock=clock,
+        bundles=bundles,
+        prover=prover,
+        embedder=shared.embedder,
+        windows=windows,
+        model=shared.model,
     )
+    return Investigator(load, setting)
+
+
+async def model_of(settings: Settings, clock: Clock, metrics: Metrics) -> Model | None:
+    """The configured language model; None, said once, where there is none."""
+    if not settings.model.enabled:
+        return None
+    try:
+        return await gateway_of(settings, clock, settings.data / ANSWERS, metrics)
+    except ModelUnavailable as error:
+        log.warning("no language model is asked: %s", error.told)
+        return None
 
 
 async def embedder_of(settings: Settings) -> SentenceEmbedder | None:

@@ -13,6 +13,8 @@ HELP = {
     "receipts_channel_calls_total": "Calls to the channel by kind and outcome.",
     "receipts_telemetry_records_total": "Records received over OTLP by signal and what became of them.",
     "receipts_http_requests_total": "HTTP requests by method, route and status.",
+    "receipts_model_replies_total": "Questions to the language model by outcome.",
+    "receipts_model_tokens_total": "Tokens that those answers cost, as the provider counts them, else estimated.",
     "receipts_internal_errors_total": "Errors that were not foreseen, by where.",
 }
 

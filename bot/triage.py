@@ -1,6 +1,6 @@
 """The order of the stages, written here and nowhere else.
 
-    context -> survey -> retrieve -> judge -> prove -> conclude
+    context -> survey -> retrieve -> judge -> prove -> conclude -> refine
 
 Stages that only compute run in a thread, so that other alerts are taken and told meanwhile.
 
@@ -25,6 +25,7 @@ from retrieval.context.topology import build_topology
 from retrieval.context.window import make_window
 from retrieval.errors import RepositoryError
 from retrieval.judgement.conclude import conclude
+from retrieval.judgement.refinement import refine
 from retrieval.kinds.queries import queries
 from retrieval.model import (
     Alert,
@@ -39,7 +40,7 @@ from retrieval.model import (
     SourceRef,
     Window,
 )
-from retrieval.ports import Clock, Embedder, Index, Repository
+from retrieval.ports import Clock, Embedder, Index, Model, Repository
 from retrieval.ranking.legs import retrieve
 
 Progress = Callable[[str, str], Awaitable[None]]
@@ -59,7 +60,8 @@ class Windows:
 
 @dataclass(frozen=True)
 class Tools:
-    """What the stages work with. `prover` None: nothing is executed; `embedder` None: search does without vectors.
+    """What the stages work with. `prover` None: nothing is executed; `embedder` None: search does without vectors;
+    `model` None: no language model is asked, and the rules' answer is whole without it.
     `acl` is what the asker may see."""
 
     index: Index
@@ -69,6 +71,7 @@ class Tools:
     prover: Prover | None = None
     windows: Windows = field(default_factory=Windows)
     acl: tuple[str, ...] = ("public",)
+    model: Model | None = None
 
 
 async def triage(
@@ -102,6 +105,10 @@ async def triage(
         proof = await tools.prover(case, tools.repositories, progress)
         case = await asyncio.to_thread(conclude, structs.replace(case, proof=proof), hits)
         marks.end("prove")
+    if tools.model is not None:
+        await progress("refine", _known_hypothesis(case))
+        case = await refine(case, hits, tools.model)
+        marks.end("refine")
     return structs.replace(case, timings_ms=marks.spent)
 
 

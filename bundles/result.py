@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from retrieval.model import Attempt, Case, Evidence, Hypothesis, Patch, Proof, RankedItem, Verdict
+from retrieval.model import Attempt, Case, Claim, Evidence, Hypothesis, ModelUse, Patch, Proof, RankedItem, Verdict
 
 SCHEMA = "receipts/1"
 MAX_PROBLEMS = 100  # of input that could not be used; `looked_at` has their number
@@ -32,7 +32,7 @@ def result(case: Case, *, bundle: str | None = None, timings: bool = True) -> di
         "alternatives": [{"rule": h.rule, "summary": h.summary, "score": h.score} for h in case.hypotheses[1:]],
         "looked_at": list(case.looked_at),
         "problems": [{"source": str(p.source), "reason": p.reason} for p in case.sources.problems[:MAX_PROBLEMS]],
-        "model": case.model,
+        "model": _model(case.model) if case.model else None,
     }
     if timings:
         answer["bundle"] = bundle
@@ -50,12 +50,22 @@ def _hypothesis(best: Hypothesis | None, case: Case) -> dict[str, Any]:
         "suspected_commit": best.suspected_commit if best and named else None,
         "failure_mode": best.failure_mode if best else "",
         "summary": best.summary if best else "",
-        "claims": [{"text": c.text, "citations": list(c.citations)} for c in best.claims] if best else [],
+        "claims": [_claim(c) for c in best.claims] if best else [],
         "minimal_repro_steps": list(best.minimal_repro_steps) if best else [],
         "confidence": best.confidence if best else 0.0,
         "would_disprove": best.would_disprove if best else "",
         "next_required_data": list(best.next_required_data) if best else [m.what for m in case.missing],
     }
+
+
+def _claim(claim: Claim) -> dict[str, Any]:
+    """`by` is there only where it was not a rule that worded it."""
+    return {"text": claim.text, "citations": list(claim.citations), **({"by": claim.by} if claim.by else {})}
+
+
+def _model(use: ModelUse) -> dict[str, Any]:
+    told = {"name": use.name, "provider": use.provider, "outcome": use.outcome.value, "tokens": use.tokens}
+    return {**told, **({"reason": use.reason} if use.reason else {})}
 
 
 def _ranked(items: Sequence[RankedItem]) -> list[dict[str, Any]]:

@@ -14,14 +14,17 @@ import aiohttp
 import click
 from msgspec import Struct
 
+from bot.app import SystemClock
 from bot.cli.serve import locked
-from bot.live import known_services
+from bot.gateway import gateway_of
+from bot.live import ANSWERS, known_services
 from bot.settings import Settings, load
 from bundles.sandbox.limits import SandboxSettings
 from bundles.sandbox.probe import probe
 from bundles.sandbox.run import Sandbox
 from retrieval.embedding import open_embedder
-from retrieval.errors import BadInput, EmbeddingUnavailable, Reason, StoreLocked
+from retrieval.errors import BadInput, EmbeddingUnavailable, ModelUnavailable, Reason, StoreLocked
+from retrieval.model import ModelOutcome
 
 TIMEOUT_S = 5.0
 LEAST_FREE = 2**30
@@ -162,9 +165,25 @@ async def _store(settings: Settings) -> Finding:
 
 
 async def _model(settings: Settings) -> Finding:
-    if not settings.model.enabled:
+    model = settings.model
+    if not model.name:
         return Finding("absent", "none: the deterministic answer stands alone")
-    return Finding("ok", settings.model.name)
+    if not settings.model.enabled:
+        return Finding("broken", f"{model.name} has no key, so it is not asked", "set model.api_key")
+    try:
+        gateway = await gateway_of(settings, SystemClock(), settings.data / ANSWERS)
+    except ModelUnavailable as error:
+        return Finding("broken", f"{model.name} cannot be asked: {error.reason.value}", error.remedy)
+    reply = await gateway.probe()
+    await gateway.close()
+    if reply.outcome is ModelOutcome.ANSWERED:
+        return Finding("ok", f"{model.name} by {model.provider} can be asked")
+    if reply.reason == "key_refused":
+        return Finding("broken", f"{model.name}: the key is refused", "set model.api_key")
+    if reply.reason == "unknown_model":
+        return Finding("broken", f"{model.name} is not among the endpoint's models", "correct model.name")
+    told = reply.reason or reply.outcome.value
+    return Finding("broken", f"{model.name} does not answer ({told})", "check model.base_url and the way out")
 
 
 async def _services(settings: Settings) -> Finding:

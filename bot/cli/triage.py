@@ -11,35 +11,39 @@ from pathlib import Path
 import click
 
 from bot.app import SystemClock
+from bot.gateway import gateway_of
 from bot.intake.sources import Unreadable, registry
 from bot.investigation import Investigator, Setting, incident_id_of
 from bot.material import from_folder
 from bot.model import BundleRef, IncidentView
+from bot.settings import PREFIX, load
 from bot.slack.terminal import render_text
 from bot.slack.text import clean
 from bot.workshop import make_workshop, prover_of
 from bundles.result import result
+from bundles.sandbox.cache import cache_folder
 from retrieval.errors import BadInput
 from retrieval.ingest.redaction import redact, throwaway_redactor
 from retrieval.model import Alert, Case, Problem
-from retrieval.ports import Redactor
+from retrieval.ports import Model, Redactor
 
 MAX_ALERT = 1 << 20
 PROBLEMS_TOLD = 10
+ANSWERS = "answers"  # in the cache: the same question gets the same answer the next time
 
 
 @click.command()
 @click.argument("case", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out"), help="folder for the bundle")
 @click.option("--json", "as_json", is_flag=True, help="one JSON object on stdout, all else on stderr")
-@click.option("--model", default="none", help="language model; this version knows none")
+@click.option(
+    "--model", default="none", help="language model, reached as the settings under `model` say; none = the rules alone"
+)
 @click.option("--no-sandbox", is_flag=True, help="run no code; the verdict stays below reproduced")
 @click.option("--source", default="alertmanager", help="who sent alert.json")
 def command(case: Path, out: Path, as_json: bool, model: str, no_sandbox: bool, source: str) -> None:
     """Triage one case folder with a throw-away store."""
-    if model != "none":
-        raise BadInput(f"--model {model}: this version knows no language model", remedy="use --model none")
-    concluded, bundle = asyncio.run(_run(case, out, source, no_sandbox))
+    concluded, bundle = asyncio.run(_run(case, out, source, no_sandbox, model))
     _tell_problems(concluded.sources.problems)
     if as_json:
         click.echo(json.dumps(result(concluded, bundle=str(bundle.path)), ensure_ascii=True))
@@ -48,17 +52,33 @@ def command(case: Path, out: Path, as_json: bool, model: str, no_sandbox: bool, 
         click.echo(f"bundle {bundle.path}\nsha256 {bundle.sha256}")
 
 
-async def _run(folder: Path, out: Path, source: str, no_sandbox: bool) -> tuple[Case, BundleRef]:
+async def _run(folder: Path, out: Path, source: str, no_sandbox: bool, model: str = "none") -> tuple[Case, BundleRef]:
     body = await asyncio.to_thread(read_alert, folder)
     await asyncio.to_thread(_usable, out)
     alerts = parse_alert(body, source)
     redactor = throwaway_redactor()
     prover = None if no_sandbox else prover_of(make_workshop(os.environ, redactor))
-    setting = Setting(clock=SystemClock(), bundles=out, prover=prover)
+    asked = await _model(model)
+    setting = Setting(clock=SystemClock(), bundles=out, prover=prover, model=asked)
     investigator = Investigator(from_folder(folder, redactor), setting)
-    case, bundle = await investigator.run(incident_id_of(body), alerts, wish=None, progress=_progress)
+    try:
+        case, bundle = await investigator.run(incident_id_of(body), alerts, wish=None, progress=_progress)
+    finally:
+        if asked is not None:
+            await asked.close()
     assert bundle is not None
     return case, bundle
+
+
+async def _model(name: str) -> Model | None:
+    """The model that was asked for by name, reached by settings and environment.
+
+    Raises: BadInput, ModelUnavailable: whoever asks for a model is told that there is none.
+    """
+    if name in ("none", ""):
+        return None
+    settings = load(None, {**os.environ, f"{PREFIX}MODEL__NAME": name})
+    return await gateway_of(settings, SystemClock(), cache_folder(os.environ, uid=os.geteuid()) / ANSWERS)
 
 
 def _usable(out: Path) -> None:

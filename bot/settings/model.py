@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
 
+from retrieval.models import PROVIDERS
+
 _UNITS_NS = {"ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9, "d": 86400 * 10**9}
 _DURATION = re.compile(r"(?:\d{1,9}(?:ms|s|m|h|d))+")
 _DURATION_PART = re.compile(r"(\d+)(ms|s|m|h|d)")
@@ -31,6 +33,12 @@ def _http_url(text: str) -> str:
     if text and not re.match(r"https?://[^/\s]+", text):
         raise ValueError(f"{text[:80]!r} is not an address that begins with http:// or https://")
     return text.rstrip("/")
+
+
+def _provider(name: str) -> str:
+    if name not in PROVIDERS:
+        raise ValueError(f"{name[:40]!r} is unknown; it is one of {', '.join(sorted(PROVIDERS))}")
+    return name
 
 
 def _no_blank_secret(values: list[SecretStr]) -> list[SecretStr]:
@@ -173,12 +181,18 @@ class Service(Section):
 
 class Model(Section):
     name: str = Field(default="", description="language model; empty = none is asked")
+    provider: Annotated[str, AfterValidator(_provider)] = Field(
+        default="openai", description="`openai` = any OpenAI-compatible endpoint, `replay` = recorded answers only"
+    )
     base_url: HttpUrl = Field(default="", description="an OpenAI-compatible endpoint; empty = the client's default")
-    api_key: SecretStr = Field(default=SecretStr(""), description="its key; absent = no model")
+    api_key: SecretStr = Field(default=SecretStr(""), description="its key; absent = no model (`replay` needs none)")
+    deadline: Duration = Field(default="20s", description="after this the answer of the rules stands as it is")
+    answers: str = Field(default="", description="folder that answers are kept in and repeated from; empty = in `data`")
 
     @property
     def enabled(self) -> bool:
-        return bool(self.name and self.api_key.get_secret_value())
+        """Whether it is configured far enough to be asked."""
+        return bool(self.name and (self.api_key.get_secret_value() or not PROVIDERS[self.provider].needs_key))
 
 
 class Embedding(Section):

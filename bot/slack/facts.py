@@ -120,7 +120,8 @@ def _deploy(case: Case | None) -> Deploy | None:
 def _claims(case: Case, best: Hypothesis) -> dict[str, Any]:
     """The claims sorted into what broke, because of what, and the rest; every one keeps its citations."""
     kinds = {e.id: e.kind for e in case.evidence}
-    of = [(c.text, c.citations, {kinds.get(i, "") for i in c.citations}) for c in best.claims]
+    of = [(c.text, c.citations, {kinds.get(i, "") for i in c.citations}) for c in best.claims if not c.by]
+    added = [(c.text, c.citations) for c in best.claims if c.by]
     ran = [i for _, ids, found in of if found == {"proof"} for i in ids]
     rest = [(text, ids, found) for text, ids, found in of if found != {"proof"}]
     symptoms = [c for c in rest if not c[2] & _CHANGES]
@@ -130,7 +131,8 @@ def _claims(case: Case, best: Hypothesis) -> dict[str, Any]:
     return {
         "broke": _broke(best, broke) if broke else None,
         "because": _because(case, best, told) if told else None,
-        "also": [{"text": t, "citations": ids[:CITED_SHOWN]} for t, ids, _ in symptoms[1:]][:ALSO_SHOWN],
+        "also": [{"text": t, "citations": ids[:CITED_SHOWN], "by": ""} for t, ids, _ in symptoms[1:]][:ALSO_SHOWN]
+        + [{"text": t, "citations": ids[:CITED_SHOWN], "by": "model"} for t, ids in added][:ALSO_SHOWN],
         "ran": ran,
     }
 
@@ -258,5 +260,6 @@ def _foot(view: IncidentView, best: Hypothesis | None) -> dict[str, Any]:
         "verdict": case.verdict.value.replace("_", " ") if case else "",
         "confidence": sure,
         "seconds": f"{view.seconds:.0f}" if view.seconds >= 1 else "<1" if view.seconds > 0 else "",
-        "model": (case.model or "") if case else "",
+        "model": case.model.name if case and case.model else "",
+        "outcome": case.model.outcome.value if case and case.model else "",
     }

@@ -16,6 +16,7 @@ from retrieval.judgement.guard import guard
 from retrieval.judgement.missing import missing_data
 from retrieval.judgement.rules import hypothesise
 from retrieval.judgement.verdict import decide
+from retrieval.judgement.wording import Refinement, apply
 from retrieval.model import Case, Claim, Hit, Hypothesis, Verdict
 from retrieval.ranking.culprits import rank
 from retrieval.texts import phrase
@@ -27,15 +28,24 @@ PLURALS = {
 }  # fmt: skip
 
 
-def conclude(case: Case, hits: Sequence[Hit]) -> Case:
-    """The case with evidence, hypotheses (best first), verdict, rankings, missing data and what was looked at."""
+def conclude(case: Case, hits: Sequence[Hit], wording: Refinement | None = None) -> Case:
+    """The case with evidence, hypotheses (best first), verdict, rankings, missing data and what was looked at.
+
+    `wording` is what a language model may add; the same guard and the same ladder decide on the result.
+    """
     facts = gather_facts(case)
     drafts = hypothesise(facts)
     numbered = number(drafts, list(hits), _extra(hits, drafts))
     kept, _ = guard(_hypotheses(drafts, numbered), [e.id for e in numbered.evidence])
-    best = kept[0] if kept else None
-    links = next((frozenset(d.links) for d in drafts if best and d.rule == best.rule), frozenset[str]())
-    verdict = decide(best, links, facts.proof if best and best.rule == "code_change" else None)
+    links = {d.rule: frozenset(d.links) for d in drafts}
+
+    def rung_of(hypothesis: Hypothesis) -> Verdict:
+        proof = facts.proof if hypothesis.rule == "code_change" else None
+        return decide(hypothesis, links[hypothesis.rule], proof)
+
+    if wording is not None:
+        kept, _ = guard(apply(kept, wording, rung_of), [e.id for e in numbered.evidence])
+    verdict = rung_of(kept[0]) if kept else Verdict.INSUFFICIENT
     sure = confidence(verdict, [h.score for h in kept], facts.proof)
     missing = missing_data(case, verdict, facts.proof)
     kept = [_finish(h, sure if i == 0 else None, case, missing_names(missing)) for i, h in enumerate(kept)]

@@ -18,7 +18,7 @@ def guard(hypotheses: Collection[Hypothesis], evidence_ids: Collection[str]) -> 
         for claim in hypothesis.claims:
             cited = tuple(c for c in claim.citations if c in known)
             if cited and claim.text.strip():
-                claims.append(Claim(claim.text, cited))
+                claims.append(Claim(claim.text, cited, claim.by))
             else:
                 dropped += 1
         if claims:

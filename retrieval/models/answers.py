@@ -1,7 +1,8 @@
 """Answers by the question they answer, in memory and in a folder: the same question gets the same answer (row B6).
 
-A file is named by the digest of what was asked (model, texts, shape, length), never by who was asked or with which key,
-so that a folder can be moved, read as a diff, and given to the provider `replay`. It holds the answer, not the question.
+A file is named by the digest of what was asked (model, texts, shape, length), never by who was asked or with which
+key, so that a folder can be moved, read as a diff, and given to the provider `replay`. It holds the answer, not the
+question.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What stands before every model, whoever provides it: budget, recorded answers, a brake, a place in the queue, a deadline.
+"""What stands before every model, whoever provides it: recorded answers, a budget, a brake, a queue, a deadline.
 
 In this order: what is recorded costs nothing, so that it is given even where the model is away; a model that failed
 several times in a row is left alone for a while; who waits for a place waits inside the deadline (row C7).

@@ -106,14 +106,12 @@ async def test_what_is_switched_off_is_said(tmp_path: Path) -> None:
         "RECEIPTS_EMBEDDING__MODEL": "",
         "RECEIPTS_KILL_SWITCH": "true",
         "RECEIPTS_ALERTS__TOKENS": '["a"]',
-        "RECEIPTS_MODEL__NAME": "m",
-        "RECEIPTS_MODEL__API_KEY": "k",
         "RECEIPTS_SERVICES": '{"a": {"repo": "/nonexistent/repo"}, "b": {"repo": "https://git.example.com/b"}}',
     }
 
     findings = await found(tmp_path, "sandbox", "vectors", "rights", "alerts", "model", "services", **environ)
 
-    assert [finding.state for finding in findings] == ["absent", "absent", "absent", "ok", "ok", "broken"]
+    assert [finding.state for finding in findings] == ["absent", "absent", "absent", "ok", "absent", "broken"]
     assert "kill_switch" in findings[2].what
 
 
@@ -147,3 +145,39 @@ def test_the_command_prints_a_line_each_and_says_by_its_exit_whether_something_i
     assert (fine.returncode, broken.returncode) == (0, 1)
     assert len(fine.stdout.splitlines()) == len(checks({}))
     assert "broken  prometheus    prometheus.url does not answer -> " in broken.stdout
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "state", "told"),
+    [
+        (200, {"object": "list", "data": [{"id": "m", "object": "model"}]}, "ok", "can be asked"),
+        (200, {"object": "list", "data": [{"id": "other", "object": "model"}]}, "broken", "not among"),
+        (401, {"error": {"message": "hush-hush"}}, "broken", "key is refused"),
+        (404, {"error": "no list of models here"}, "ok", "can be asked"),
+        (500, {"error": "hush-hush"}, "broken", "status_500"),
+    ],
+)
+async def test_a_model_is_asked_for_its_name_and_never_for_an_answer(
+    tmp_path: Path, status: int, answer: object, state: str, told: str
+) -> None:
+    server = await answering(status, answer)
+    environ = {
+        "RECEIPTS_MODEL__NAME": "m",
+        "RECEIPTS_MODEL__API_KEY": "hush-hush",
+        "RECEIPTS_MODEL__BASE_URL": str(server.make_url("/v1")),
+    }
+
+    (finding,) = await found(tmp_path, "model", **environ)
+    await server.close()
+
+    assert (finding.state, told in finding.what) == (state, True)
+    assert "hush" not in line("model", finding)
+    assert finding.remedy or state == "ok"
+
+
+async def test_a_model_without_a_key_or_a_recording_is_broken(tmp_path: Path) -> None:
+    (keyless,) = await found(tmp_path, "model", RECEIPTS_MODEL__NAME="m")
+    (silent,) = await found(tmp_path, "model", RECEIPTS_MODEL__NAME="m", RECEIPTS_MODEL__PROVIDER="replay")
+
+    assert (keyless.state, keyless.remedy) == ("broken", "set model.api_key")
+    assert (silent.state, bool(silent.remedy)) == ("broken", True)
