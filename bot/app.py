@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from aiohttp import web
 
+from bot.access import Access
 from bot.incidents.database import Database
 from bot.incidents.desk import Desk
 from bot.incidents.engine import Completer, Engine, Options, Triage
@@ -32,7 +33,7 @@ from bot.redaction import load_redactor
 from bot.settings import Settings
 from bot.terminal import TerminalChannel
 from bot.web.middleware import observed
-from bot.web.routes import Pages, Probes
+from bot.web.routes import Door, Pages, Probes
 from retrieval.errors import BadInput, StoreError
 from retrieval.ports import Clock
 
@@ -133,10 +134,9 @@ def _add_routes(app: web.Application, settings: Settings, parts: Parts) -> None:
     gate = Gate(settings.alerts)
     probes = Probes(lambda: _ready(parts), parts.metrics, _version())
     app.router.add_post("/alerts/{source}", _alerts(gate, parts))
-    app.router.add_get("/incidents/{incident_id}", _page(parts, gate if settings.pages.private else None, "incident"))
-    app.router.add_get(
-        "/incidents/{incident_id}/bundle", _page(parts, gate if settings.pages.private else None, "bundle")
-    )
+    door = Door(Access(settings.access, settings.slack.channel), gate if settings.pages.private else None)
+    app.router.add_get("/incidents/{incident_id}", _page(parts, door, "incident"))
+    app.router.add_get("/incidents/{incident_id}/bundle", _page(parts, door, "bundle"))
     app.router.add_get("/healthz", probes.healthz)
     app.router.add_get("/readyz", probes.readyz)
     app.router.add_get("/metrics", probes.metrics)
@@ -165,11 +165,11 @@ def _telemetry(gate: Gate, parts: Parts, signal: Signal) -> Callable[[web.Reques
     return handler
 
 
-def _page(parts: Parts, gate: Gate | None, what: str) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+def _page(parts: Parts, door: Door, what: str) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
     async def handler(request: web.Request) -> web.StreamResponse:
         if parts.desk is None:
             return refusal(503, "starting", "try again")
-        pages = Pages(parts.desk, gate)
+        pages = Pages(parts.desk, door)
         return await (pages.incident(request) if what == "incident" else pages.bundle(request))
 
     return handler
@@ -202,13 +202,14 @@ def _running(
 ) -> Callable[[web.Application], AsyncIterator[None]]:
     async def context(app: web.Application) -> AsyncIterator[None]:
         clock, sources = SystemClock(), registry(settings.alerts.mapped)
+        access = Access(settings.access, settings.slack.channel)
         redactor = await asyncio.to_thread(load_redactor, settings.data)
         database = await Database.open(settings.data / STATE_FILE)
         parts.records = Records(database, settings.data, settings.public_url)
-        parts.desk = Desk(parts.records, clock, lambda incident_id: _changed(parts, incident_id))
+        parts.desk = Desk(parts.records, clock, lambda incident_id: _changed(parts, incident_id), access)
         ledger = SqliteLedger(database)
         parts.side = await (factories.side or default_side)(settings, parts.desk, ledger)
-        presenter = Presenter(parts.records, parts.side.channel, parts.metrics)
+        presenter = Presenter(parts.records, parts.side.channel, parts.metrics, access.for_channel)
         options = Options(
             clock=clock,
             new_id=factories.new_id,

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from bot.access import Sets, noted
 from bot.model import BundleRef, Rerun
 from bot.triage import Progress, Prover, Tools, Windows, triage
 from bundles.manifest import files_of
@@ -24,12 +25,14 @@ from retrieval.ports import Clock, Embedder, Index, Model, Repository
 
 @dataclass(frozen=True)
 class Material:
-    """What one triage works on. `release` gives back what loading took."""
+    """What one triage works on. `release` gives back what loading took; `seen` are the tag sets of all that was read of
+    it so far, which is what a reader of the conclusion must be allowed to see."""
 
     sources: CaseSources
     index: Index
     repositories: Mapping[str, Repository] = field(default_factory=dict)
     release: Callable[[], Awaitable[None]] | None = None
+    seen: Callable[[], Sets] | None = None
 
 
 Load = Callable[[Sequence[Alert], Rerun | None], Awaitable[Material]]
@@ -80,6 +83,8 @@ class Investigator:
         try:
             case = await triage(incident_id, alerts, material.sources, tools, wish=wish, progress=progress)
             case = msgspec.structs.replace(case, timings_ms={"read": read_ms, **case.timings_ms})
+            if material.seen is not None:
+                case = noted(case, material.seen())
             await progress("pack", case.hypotheses[0].summary if case.hypotheses else "")
             trees = await _trees(case, material.repositories)
         finally:

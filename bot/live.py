@@ -11,34 +11,38 @@ data/answers   what a language model answered
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
+from bot.access import Access
 from bot.app import Memory
 from bot.gateway import gateway_of
 from bot.incidents.engine import Triage
 from bot.intake.otlp.collector import Collector, Options
 from bot.intake.otlp.routes import Telemetry
 from bot.intake.otlp.spool import Spool
-from bot.investigation import Investigator, Setting
+from bot.investigation import Investigator, Material, Setting
 from bot.material import from_store, open_repositories
 from bot.metrics import Metrics
 from bot.mirrors import Mirrors
+from bot.model import Rerun
 from bot.redaction import load_redactor
 from bot.settings import Service, Settings, duration_ns
 from bot.triage import Windows
 from bot.workshop import make_workshop, prover_of
 from retrieval.embedding import SentenceEmbedder, open_embedder
-from retrieval.errors import EmbeddingUnavailable, ModelUnavailable, StoreError
+from retrieval.errors import BadInput, EmbeddingUnavailable, ModelUnavailable, StoreError
 from retrieval.index import open_index
-from retrieval.model import ServiceInfo
+from retrieval.kinds.registry import KINDS
+from retrieval.model import Alert, ServiceInfo
 from retrieval.ports import Clock, Embedder, Index, Model, Redactor, Repository
 
 log = logging.getLogger(__name__)
 STORE, REPOS, SERVICES, BUNDLES, SPOOL, ANSWERS = "store", "repos", "services.json", "bundles", "otlp.db", "answers"
+INCIDENTS = "incidents"  # what `retention` calls concluded incidents and their bundles
 
 
 async def open_memory(settings: Settings, clock: Clock, metrics: Metrics) -> Memory:
@@ -60,6 +64,8 @@ async def open_memory(settings: Settings, clock: Clock, metrics: Metrics) -> Mem
         share=settings.otlp.sample,
         slow_ns=duration_ns(settings.otlp.slow),
         keep_ns=duration_ns(settings.otlp.keep),
+        retention_ns=retention_ns(settings),
+        acl=Access(settings.access).documents(),
     )
     model = await model_of(settings, clock, metrics)
     collector = Collector(spool, index, options, metrics)
@@ -99,14 +105,32 @@ def _triage(settings: Settings, clock: Clock, index: Index, shared: Shared) -> T
         prover = prover_of(make_workshop(os.environ, shared.redactor, user=settings.sandbox.user))
     windows = Windows(settings.window.before, settings.window.after, settings.window.diffs)
     services = {**known_services(settings.data), **declared_services(settings.services)}
+    access = Access(settings.access, settings.slack.channel)
 
     async def repositories() -> dict[str, Repository]:
         opened, problems = await open_repositories(await shared.mirrors.paths())
         for problem in problems:
             log.warning("repository %s cannot be used: %s", problem.source.file, problem.reason)
-        return opened
+        return {name: repository for name, repository in opened.items() if may_use(name)}
 
-    load = from_store(index, services=services, repositories=repositories, windows=windows, before=shared.before)
+    def may_use(repository: str) -> bool:
+        return all(access.sees_service(name) for name in services_of(repository, services))
+
+    stored = from_store(
+        index,
+        services={name: info for name, info in services.items() if access.sees_service(name)},
+        repositories=repositories,
+        windows=windows,
+        acl=access.run_tags(),
+        before=shared.before,
+    )
+
+    async def load(alerts: Sequence[Alert], wish: Rerun | None) -> Material:
+        material = await stored(alerts, wish)
+        owners = {name for repo in material.repositories for name in services_of(repo, services)}
+        own = {access.of_service(name) for name in owners}
+        return replace(material, seen=lambda: tuple(sorted({*own, *(material.seen() if material.seen else ())})))
+
     bundles = settings.data / BUNDLES
     setting = Setting(
         clock=clock,
@@ -114,6 +138,7 @@ def _triage(settings: Settings, clock: Clock, index: Index, shared: Shared) -> T
         prover=prover,
         embedder=shared.embedder,
         windows=windows,
+        acl=access.run_tags(),
         model=shared.model,
     )
     return Investigator(load, setting)
@@ -163,6 +188,27 @@ def declared_services(services: Mapping[str, Service]) -> dict[str, ServiceInfo]
         )
         for name, service in services.items()
     }
+
+
+def services_of(repository: str, services: Mapping[str, ServiceInfo]) -> list[str]:
+    """The services that a repository holds; its own name where none is known."""
+    return sorted(name for name, info in services.items() if (info.repo or name) == repository) or [repository]
+
+
+def retention_ns(settings: Settings) -> dict[str, int]:
+    """Nanoseconds by document kind, of the kinds that the settings name.
+
+    Raises: BadInput for a kind that there is not.
+    """
+    known = {*KINDS, INCIDENTS}
+    for kind in settings.retention:
+        if kind not in known:
+            raise BadInput(
+                f"retention.{kind[:40]}: no such kind of document",
+                subject=f"retention.{kind[:40]}",
+                remedy=f"it is one of {', '.join(sorted(known))}",
+            )
+    return {kind: duration_ns(text) for kind, text in settings.retention.items() if kind != INCIDENTS}
 
 
 def repository_names(services: Mapping[str, Service]) -> dict[str, str]:

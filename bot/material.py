@@ -12,6 +12,7 @@ from bot.triage import Windows, load_span
 from retrieval.code.git import open_repository
 from retrieval.errors import RepositoryError
 from retrieval.index import open_index
+from retrieval.index.reading import Reading
 from retrieval.ingest.case_folder import read_sources
 from retrieval.kinds.loading import load_sources
 from retrieval.kinds.storing import Keeping, store_sources
@@ -66,7 +67,8 @@ def from_store(
     before: Callable[[], Awaitable[None]] | None = None,
 ) -> Load:
     """Loads what the store holds of the window around the alerts; services and their repositories come from the
-    settings. `before` is awaited first: it puts what has just been received into the store."""
+    settings. Nothing is read but what `acl` opens. `before` is awaited first: it puts what has just been received into
+    the store."""
 
     async def load(alerts: Sequence[Alert], wish: Rerun | None) -> Material:
         if before is not None:
@@ -78,9 +80,12 @@ def from_store(
         )
         from_ns, to_ns = load_span(None, alerts, asked)
         opened = await repositories()
-        sources: CaseSources = await load_sources(index, acl=acl, from_ns=from_ns, to_ns=to_ns)
+        reading = Reading(index, acl)
+        sources: CaseSources = await load_sources(reading, acl=acl, from_ns=from_ns, to_ns=to_ns)
         declared = {**sources.services, **services}
         paths = {name: repository.path for name, repository in opened.items()}
-        return Material(structs.replace(sources, services=declared, repos=paths), index, opened)
+        return Material(
+            structs.replace(sources, services=declared, repos=paths), reading, opened, seen=lambda: reading.seen
+        )
 
     return load

@@ -90,6 +90,10 @@ class UnknownIncident(Exception):
     """No incident has this id, or the channel has none."""
 
 
+class Refused(Exception):
+    """Whoever asks may not see this incident."""
+
+
 class Rerun(Struct, frozen=True, kw_only=True):
     """What a person asked to change; empty fields stay as they were. Windows like "45m"."""
 
@@ -108,6 +112,13 @@ class Actions(Protocol):
     async def latest(self, channel: str) -> str: ...
 
     async def view(self, incident_id: str) -> IncidentView: ...
+
+    async def allow(self, incident_id: str, *, user: str, channel: str) -> None:
+        """Before anything of an incident is shown to a person or changed by one.
+
+        Raises: Refused.
+        """
+        ...
 
     async def rerun(self, incident_id: str, wish: Rerun) -> None:
         """Durable when it returns; the message is edited as the run goes."""

@@ -3,13 +3,15 @@
 import asyncio
 import os
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 from msgspec import structs
 
-from bot.live import REPOS, STORE, embedder_of, remember_services
+from bot.access import Access
+from bot.live import REPOS, STORE, embedder_of, remember_services, retention_ns
 from bot.material import open_repositories
 from bot.redaction import load_redactor
 from bot.settings import Settings, load
@@ -49,6 +51,8 @@ async def ingest(settings: Settings, kind: str, paths: Sequence[Path], name: str
     Raises: BadInput, StoreLocked (the server is running), StoreError, RepositoryError.
     """
     redactor = load_redactor(settings.data)
+    acl, kept = Access(settings.access).documents(), retention_ns(settings)
+    keeping = Keeping(redactor=redactor, acl=acl, retention_ns=kept, received_ns=time.time_ns())
     embedder = await embedder_of(settings)
     index = await open_index(settings.data / STORE, embedder=embedder, redactor=redactor)
     try:
@@ -56,7 +60,7 @@ async def ingest(settings: Settings, kind: str, paths: Sequence[Path], name: str
             sources = await _read(settings.data, kind, paths, name, redactor, Path(scratch))
             repositories, problems = await open_repositories(sources.repos)
             sources = structs.replace(sources, problems=(*sources.problems, *problems))
-            stored = await store_sources(index, sources, repositories, Keeping(redactor=redactor))
+            stored = await store_sources(index, sources, repositories, keeping)
     finally:
         await index.close()
         if embedder is not None:

@@ -6,17 +6,22 @@ from collections.abc import Callable
 import msgspec
 from msgspec.structs import replace
 
+from bot.access import Access, Reader
 from bot.incidents.records import Records
-from bot.model import IncidentView, Rerun, UnknownIncident
+from bot.model import IncidentView, Refused, Rerun, UnknownIncident
 from retrieval.ports import Clock
 
 MAX_ANSWER = 10_000
 
 
 class Desk:
-    """`changed(incident_id)` is called after each write that has to be worked on or shown."""
+    """`changed(incident_id)` is called after each write that has to be worked on or shown. `access` None: everybody may
+    see everything."""
 
-    def __init__(self, records: Records, clock: Clock, changed: Callable[[str], None]) -> None:
+    def __init__(
+        self, records: Records, clock: Clock, changed: Callable[[str], None], access: Access | None = None
+    ) -> None:
+        self._access = access
         self._records = records
         self._clock = clock
         self._changed = changed
@@ -35,6 +40,11 @@ class Desk:
 
     async def view(self, incident_id: str) -> IncidentView:
         return await self._records.view(incident_id)
+
+    async def allow(self, incident_id: str, *, user: str, channel: str) -> None:
+        view = await self._records.view(incident_id)
+        if self._access is not None and not self._access.allows(view, Reader(user=user, channel=channel)):
+            raise Refused(incident_id)
 
     async def rerun(self, incident_id: str, wish: Rerun) -> None:
         now_ns = self._clock.now_ns()

@@ -6,11 +6,12 @@ known from the records, so nothing is lost when the process dies here; the chann
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from bot.access import withheld
 from bot.incidents.records import Pending, Records
 from bot.metrics import Metrics
-from bot.model import Channel
+from bot.model import Channel, IncidentView
 
 log = logging.getLogger(__name__)
 AT_ONCE = 8
@@ -28,7 +29,16 @@ async def end(tasks: Iterable[asyncio.Task[None]]) -> None:
 
 
 class Presenter:
-    def __init__(self, records: Records, channel: Channel, metrics: Metrics) -> None:
+    """`seen` gives of a view what the channel may see; a view that is withheld has no thread."""
+
+    def __init__(
+        self,
+        records: Records,
+        channel: Channel,
+        metrics: Metrics,
+        seen: Callable[[IncidentView], IncidentView] | None = None,
+    ) -> None:
+        self._seen = seen
         self._records = records
         self._channel = channel
         self._metrics = metrics
@@ -80,11 +90,12 @@ class Presenter:
             await self._step(pending)
 
     async def _step(self, pending: Pending) -> None:
-        view = pending.view
+        view = self._seen(pending.view) if self._seen else pending.view
         if pending.show:
             await self._channel.show(view)
             await self._records.told(view.incident_id, revision=view.revision)
         if pending.deliver:
-            await self._channel.deliver(view)
+            if not withheld(view):
+                await self._channel.deliver(view)
             await self._records.told(view.incident_id, conclusion=pending.deliver)
         self._metrics.add("receipts_channel_calls_total", {"outcome": "done"})

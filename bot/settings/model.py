@@ -61,6 +61,38 @@ Tokens = Annotated[list[SecretStr], AfterValidator(_no_blank_secret)]
 Logins = Annotated[list[SecretStr], AfterValidator(_user_and_password)]
 
 
+def _not_blank(value: SecretStr) -> SecretStr:
+    _no_blank_secret([value])
+    return value
+
+
+def _tags(values: list[str]) -> list[str]:
+    for value in values:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,63}", value, re.ASCII):
+            raise ValueError(f"{value[:40]!r} is not a tag: letters, digits and _ . : / - only, 64 at most")
+    return values
+
+
+def _given_tags(values: list[str]) -> list[str]:
+    if not values:
+        raise ValueError("no tag is given; nobody could see it")
+    if len(values) > MOST_TAGS:
+        raise ValueError(f"more than {MOST_TAGS} tags")
+    return _tags(values)
+
+
+def _lasting(text: str) -> str:
+    if duration_ns(text) <= 0:
+        raise ValueError("nothing would be kept")
+    return text
+
+
+MOST_TAGS = 20  # of one entry; the documents keep them
+Secret = Annotated[SecretStr, AfterValidator(_not_blank)]
+Tags = Annotated[list[str], AfterValidator(_given_tags)]
+Lasting = Annotated[str, AfterValidator(_lasting)]
+
+
 class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
@@ -120,6 +152,28 @@ class Pages(Section):
     private: bool = Field(
         default=False,
         description="ask for the credentials of `alerts` on incident pages and bundles; else their address is the key",
+    )
+
+
+class ReaderSettings(Section):
+    token: Secret = Field(description="bearer token that opens incident pages and bundles")
+    tags: Tags = Field(default=["public"], description="what it may see, beside what everyone may")
+
+
+class AccessSettings(Section):
+    default: Tags = Field(default=["public"], description="tags of what belongs to no service named in access.services")
+    everyone: Tags = Field(default=["public"], description="tags that every reader has")
+    services: dict[str, Tags] = Field(
+        default={}, description="service -> tags, of which a reader needs one to see what belongs to it"
+    )
+    users: dict[str, Tags] = Field(default={}, description="id of a Slack user -> tags")
+    channels: dict[str, Tags] = Field(
+        default={},
+        description="id of a Slack channel -> tags of those who ask in it; incidents are looked into with "
+        "those of slack.channel",
+    )
+    readers: dict[str, ReaderSettings] = Field(
+        default={}, description="name -> {token, tags}: who may read incident pages and bundles over HTTP"
     )
 
 
@@ -227,6 +281,12 @@ class Settings(Section):
     )
     alerts: Alerts = Field(default=Alerts(), description="who may send alerts")
     pages: Pages = Field(default=Pages(), description="who may read incident pages")
+    access: AccessSettings = Field(default=AccessSettings(), description="who may see what")
+    retention: dict[str, Lasting] = Field(
+        default={},
+        description="document kind, or `incidents` (with their bundles), -> how long it is kept, such as 30d; else "
+        "telemetry as `otlp.keep` says and the rest for ever",
+    )
     slack: Slack = Field(default=Slack(), description="where incidents are posted")
     store: Store = Field(default=Store(), description="where documents are kept")
     jobs: Jobs = Field(default=Jobs(), description="where deliveries, incidents and jobs are kept")

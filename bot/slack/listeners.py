@@ -14,7 +14,7 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
-from bot.model import Actions, Ledger, Rerun, UnknownIncident
+from bot.model import Actions, Ledger, Refused, Rerun, UnknownIncident
 from bot.slack import replies
 from bot.slack.api import SlackApi
 from bot.slack.commands import Again, Command, Help, Judge, Look, NotYet, Wrong, parse
@@ -92,7 +92,7 @@ class Listeners:
 
     async def _command(self, body: Body) -> None:
         wish = parse(str(body.get("text", "")), user=_user(body), now_ns=self._now_ns())
-        await self._tell(body, await self.answer(wish, channel=str(body.get("channel_id", ""))))
+        await self._tell(body, await self.answer(wish, user=_user(body), channel=str(body.get("channel_id", ""))))
 
     async def _mention(self, body: Body) -> None:
         """The same grammar, for threads, where Slack has no slash commands; the thread's incident is meant."""
@@ -101,7 +101,7 @@ class Listeners:
         text = _MENTION.sub(" ", str(event.get("text", "")))
         wish = parse(text, user=str(event.get("user", "")), now_ns=self._now_ns())
         here = await self._ledger.find(channel, thread_ts) if thread_ts else None
-        told = await self.answer(wish, channel=channel, here=here or "")
+        told = await self.answer(wish, user=str(event.get("user", "")), channel=channel, here=here or "")
         await self._whisper(channel, str(event.get("user", "")), told, thread_ts)
 
     async def _press(self, body: Body) -> None:
@@ -113,7 +113,7 @@ class Listeners:
             "wrong": Judge(incident=incident, verdict="wrong", user=_user(body)),
         }
         wish = wishes.get(name) or Look(name, incident)
-        await self._tell(body, await self.answer(wish, channel=_channel(body)))
+        await self._tell(body, await self.answer(wish, user=_user(body), channel=_channel(body)))
 
     async def _more(self, body: Body) -> None:
         """The overflow: "before=2h INCIDENT"."""
@@ -123,29 +123,34 @@ class Listeners:
         wish: Command = Wrong(change)
         if found:
             wish = Again(incident=incident, wish=Rerun(user=_user(body), before=found.group(1)))
-        await self._tell(body, await self.answer(wish, channel=_channel(body)))
+        await self._tell(body, await self.answer(wish, user=_user(body), channel=_channel(body)))
 
     async def _give(self, body: Body) -> None:
         incident = str(_action(body).get("value", ""))
         try:
+            await self._actions.allow(incident, user=_user(body), channel=_channel(body))
             view = dialog(await self._actions.view(incident))
         except UnknownIncident:
             await self._tell(body, replies.unknown(incident, "status"))
+            return
+        except Refused:
+            await self._tell(body, replies.refused(incident))
             return
         await self._api.call("views.open", trigger_id=body.get("trigger_id"), view=view)
 
     async def _submitted(self, body: Body) -> None:
         told = body.get("view") or {}
         incident = str(told.get("private_metadata", ""))
+        root = await self._ledger.part(incident, "root")
+        await self._actions.allow(incident, user=_user(body), channel=root.channel if root else "")
         case = (await self._actions.view(incident)).case
         given = answers(told, case.missing if case else ())
         for what, value in given.items():
             await self._actions.answer(incident, user=_user(body), what=what, value=value)
-        root = await self._ledger.part(incident, "root")
         if root is not None and given:
             await self._whisper(root.channel, _user(body), replies.given(incident), root.ts)
 
-    async def answer(self, wish: Command, *, channel: str, here: str = "") -> Message:
+    async def answer(self, wish: Command, *, user: str, channel: str, here: str = "") -> Message:
         """Do what is wished and say so. `here` is the incident that is meant when none is named."""
         if isinstance(wish, Help):
             return replies.help_text()
@@ -156,9 +161,13 @@ class Listeners:
         named = wish.incident or here
         what = wish.what if isinstance(wish, Look) else "rerun" if isinstance(wish, Again) else "feedback"
         try:
-            return await self._do(wish, named or await self._actions.latest(channel))
+            incident = named or await self._actions.latest(channel)
+            await self._actions.allow(incident, user=user, channel=channel)
+            return await self._do(wish, incident)
         except UnknownIncident:
             return replies.unknown(named, what)
+        except Refused:
+            return replies.refused(named)
 
     async def _do(self, wish: Look | Again | Judge, incident: str) -> Message:
         if isinstance(wish, Again):

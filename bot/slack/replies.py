@@ -31,6 +31,10 @@ def unknown(incident: str, what: str) -> Message:
     return _reply("reply_unknown.j2", incident=incident, what=what)
 
 
+def refused(incident: str) -> Message:
+    return _reply("reply_refused.j2", incident=incident)
+
+
 def again(incident: str, wish: Rerun) -> Message:
     as_of = date_of(wish.as_of_ns)[:16] if wish.as_of_ns is not None else ""
     return _reply(

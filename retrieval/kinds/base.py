@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct, field
 
+from retrieval.kinds.access import covers
 from retrieval.model import CaseSources, Commit, Document, StackTrace, Symbol
 from retrieval.model.signatures import error_signature as signature_of_error
 from retrieval.model.signatures import frame_path, frame_qualname, stable_path
@@ -60,6 +61,13 @@ class Material(Struct, frozen=True, kw_only=True):
         ]
         return max(owners, key=lambda o: o[0])[1] if owners else repo
 
+    def tags_of(self, service: str) -> tuple[str, ...]:
+        return self.acl.get(service) or self.acl.get("", ("public",))
+
+    def may_tell(self, service: str, other: str) -> bool:
+        """Whether a document of a service may tell of another one: whoever sees it may see that one too."""
+        return covers(self.tags_of(service), self.tags_of(other))
+
     def document(self, kind: str, identity: Sequence[object], **fields: Any) -> Document:
         """A document with a deterministic id and what this material says of access, snapshot and retention."""
         service = fields.get("service", "")
@@ -69,7 +77,7 @@ class Material(Struct, frozen=True, kw_only=True):
         return Document(
             id=f"{kind}:{digest(self.snapshot, *identity)}",
             kind=kind,
-            acl=self.acl.get(service) or self.acl.get("", ("public",)),
+            acl=self.tags_of(service),
             snapshot=self.snapshot,
             expires_ns=max(time_ns, self.received_ns) + kept if kept is not None and time_ns else None,
             language=fields.pop("language", "") or self.language_of(service),

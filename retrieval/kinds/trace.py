@@ -64,7 +64,13 @@ def _failing(material: Material, trace: Trace, skeleton: str, numbers: Numbers) 
             "trace",
             ("part", members),
             title=f"{service} in a failing trace",
-            text="\n".join([skeleton, *(_line(span) for span in members), *(_told(span) for span in members)]),
+            text="\n".join(
+                [
+                    *_open(material, service, trace.services(), skeleton),
+                    *(_line(span) for span in members),
+                    *(_told(span) for span in members),
+                ]
+            ),
             time_ns=min(span.start_ns for span in members),
             service=service,
             environment=environment_of(members[0].resource),
@@ -79,9 +85,10 @@ def _error(material: Material, trace: Trace, span: Span, number: int) -> Documen
     error = span.exception
     named = error_fields(error.trace, error.type, error.message, material.files_of(span.service)) if error else {}
     parent = trace.by_id.get(span.parent_span_id)
-    near = [*([parent] if parent and parent is not span else []), *trace.children.get(span.span_id, ())]
+    beside = [*([parent] if parent and parent is not span else []), *trace.children.get(span.span_id, ())]
+    near = [neighbour for neighbour in beside if material.may_tell(span.service, neighbour.service)]
     told = (error.raw or f"{error.type}: {error.message}") if error else span.status_message
-    skeleton = trace.skeleton()
+    skeleton = "".join(_open(material, span.service, trace.services(), trace.skeleton()))
     return material.document(
         "trace",
         ("error", span),
@@ -108,21 +115,27 @@ def _error(material: Material, trace: Trace, span: Span, number: int) -> Documen
 def _summary(material: Material, way: tuple[str, tuple[str, ...]], spans: Sequence[Span], numbers: Numbers) -> Document:
     skeleton, services = way
     first = spans[0]
+    shown = "".join(_open(material, first.service, services, skeleton))
     took = sorted((span.end_ns - span.start_ns) / 1e6 for span in spans)
     counts = {"spans": len(spans), "median_ms": round(statistics.median(took), 3), "longest_ms": round(took[-1], 3)}
     return material.document(
         "trace",
         ("healthy", skeleton, spans),
         title=f"{first.service} healthy",
-        text=f"{skeleton}\n{len(spans)} spans, median {counts['median_ms']} ms, longest {counts['longest_ms']} ms",
+        text=f"{shown}\n{len(spans)} spans, median {counts['median_ms']} ms, longest {counts['longest_ms']} ms",
         time_ns=first.start_ns,
         service=first.service,
         environment=environment_of(first.resource),
         region=region_of(first.resource),
         keys={"path_signature": path_signature(services)},
         source=str(first.source),
-        attributes={"skeleton": skeleton, **counts, **kept((numbers[id(span)], span) for span in spans)},
+        attributes={"skeleton": shown, **counts, **kept((numbers[id(span)], span) for span in spans)},
     )
+
+
+def _open(material: Material, service: str, services: Sequence[str], skeleton: str) -> list[str]:
+    """The skeleton, where all that it names is for everyone who may see the service's documents."""
+    return [skeleton] if all(material.may_tell(service, other) for other in services) else []
 
 
 def _line(span: Span) -> str:

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from contextlib import suppress
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from bot.intake.otlp.encoding import Signal
 from bot.intake.otlp.sorting import Known, Sorted, sort_out, unpacked
@@ -30,13 +30,16 @@ PATIENCE_S = 10.0  # a triage waits so long for what has come to be stored
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """`share` of healthy traces is kept, those that took `slow_ns` all; the store keeps everything for `keep_ns`."""
+    """`share` of healthy traces is kept, those that took `slow_ns` all; the store keeps everything for `keep_ns`, or
+    for what `retention_ns` gives its kind. `acl` are the tags of services, "" those of the rest."""
 
     clock: Clock
     redactor: Redactor
     share: float
     slow_ns: int
     keep_ns: int
+    retention_ns: dict[str, int] = field(default_factory=dict)
+    acl: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class Collector:
@@ -151,7 +154,11 @@ class Collector:
         result = await self._sorted(rows, young_ns)
         keeping = Keeping(
             redactor=self.options.redactor,
-            retention_ns=dict.fromkeys(("trace", "log", "metric"), self.options.keep_ns),
+            acl=self.options.acl,
+            retention_ns={
+                **dict.fromkeys(("trace", "log", "metric"), self.options.keep_ns),
+                **self.options.retention_ns,
+            },
             received_ns=max(row.received_ns for row in rows),
             failing=result.failing,
         )

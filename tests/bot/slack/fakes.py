@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from bot.model import IncidentView, Posted, Rerun, UnknownIncident
+from bot.model import IncidentView, Posted, Refused, Rerun, UnknownIncident
 
 
 class MemoryLedger:
@@ -41,6 +41,7 @@ class Desk:
         self.shown = view
         self.asked: list[tuple[Any, ...]] = []
         self.raises: Exception | None = None
+        self.strangers: set[str] = set()
 
     async def latest(self, channel: str) -> str:
         if channel != "C0INCIDENTS":
@@ -50,6 +51,11 @@ class Desk:
     async def view(self, incident_id: str) -> IncidentView:
         self._known(incident_id)
         return self.shown
+
+    async def allow(self, incident_id: str, *, user: str, channel: str) -> None:
+        self._known(incident_id)
+        if user in self.strangers:
+            raise Refused(incident_id)
 
     async def rerun(self, incident_id: str, wish: Rerun) -> None:
         self._known(incident_id)
