@@ -71,8 +71,8 @@ def _claim(case: Case, asked: Asked, best: Hypothesis, said: dict[str, str]) -> 
     quote = visible(re.sub(rf"^{re.escape(shown.id)}:\d+\| ", "", quote))
     if len(quote) < LEAST_QUOTE or quote not in shown.text:
         return None
-    about = said["about"]
-    if not _holds(text, about) or not _holds(shown.text, about.rsplit("::", 1)[-1]):
+    about = _forms(said["about"])
+    if not any(_holds(text, form) for form in about) or not any(_holds(shown.text, form) for form in about):
         return None
     if text in (c.text for c in best.claims) or not sayable(text, [shown.text, *_texts(best)], _known(case)):
         return None
@@ -102,6 +102,14 @@ def sayable(text: str, ground: Iterable[str], known: Collection[str]) -> bool:
 
 def _holds(text: str, name: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
+
+
+def _forms(name: str) -> tuple[str, ...]:
+    """How people write a candidate: `a/b.py::C.f` also as `C.f` and `f`, `a/b.py` also as `b.py`."""
+    if "::" in name:
+        qualname = name.rsplit("::", 1)[-1]
+        return (name, qualname, qualname.rsplit(".", 1)[-1])
+    return (name, name.rsplit("/", 1)[-1])
 
 
 def _texts(best: Hypothesis) -> list[str]:
