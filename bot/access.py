@@ -18,6 +18,7 @@ from retrieval.model import Case
 
 SEEN = "seen"  # key of `Case.options`: the tag sets of all that the case was made from
 Sets = tuple[tuple[str, ...], ...]
+LOG = "log"
 WITHHELD = "it is about services that this channel may not see"
 _BEARER = "bearer "
 
@@ -31,11 +32,12 @@ class Reader(Struct, frozen=True, kw_only=True):
 
 
 class Access:
-    """`channel` is the one that incidents are told in and looked into for."""
+    """`channel` is the one that incidents are told in and looked into for; "" is the log of a server without Slack, which
+    `access.channels` knows as `log`."""
 
     def __init__(self, settings: AccessSettings, channel: str = "") -> None:
         self._settings = settings
-        self._channel = Reader(channel=channel)
+        self._channel = Reader(channel=channel or LOG)
         self._digests = {
             name: _digest(reader.token.get_secret_value().strip()) for name, reader in settings.readers.items()
         }
@@ -51,7 +53,11 @@ class Access:
     def tags(self, reader: Reader) -> tuple[str, ...]:
         """The tags that the settings give; a person in a channel has both theirs and the channel's."""
         settings = self._settings
-        found = {*settings.everyone, *settings.users.get(reader.user, ()), *settings.channels.get(reader.channel, ())}
+        found = set(settings.everyone)
+        if reader.user:
+            found.update(settings.users.get(reader.user, ()))
+        if reader.channel:
+            found.update(settings.channels.get(reader.channel, ()))
         if reader.token:
             found.update(settings.readers[reader.token].tags)
         return tuple(sorted(found))

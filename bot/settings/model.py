@@ -170,7 +170,7 @@ class AccessSettings(Section):
     channels: dict[str, Tags] = Field(
         default={},
         description="id of a Slack channel -> tags of those who ask in it; incidents are looked into with "
-        "those of slack.channel",
+        "those of slack.channel (without Slack: of `log`)",
     )
     readers: dict[str, ReaderSettings] = Field(
         default={}, description="name -> {token, tags}: who may read incident pages and bundles over HTTP"
