@@ -10,6 +10,7 @@ from retrieval.ingest.readers import READERS
 from retrieval.judgement.rules import RULES
 from retrieval.kinds.registry import KINDS
 from retrieval.languages import LANGUAGES
+from retrieval.models import PROVIDERS
 from tests.readme import README, current
 
 ROOT = README.parent
@@ -23,7 +24,7 @@ def test_the_settings_are_the_schema_s() -> None:
 def test_every_command_and_every_plug_in_is_named() -> None:
     for name in COMMANDS:
         assert f"receipts {name}" in TEXT, name
-    for name in (*registry(), *LANGUAGES, *HARNESSES, *RULES, *KINDS):
+    for name in (*registry(), *LANGUAGES, *HARNESSES, *RULES, *KINDS, *PROVIDERS):
         assert f"`{name}`" in TEXT, name
 
 
@@ -48,7 +49,7 @@ def test_each_plug_in_has_captured_fixtures_and_a_contract() -> None:
     for name in LANGUAGES:
         assert any(p.name.startswith((name[:2], name)) for p in (captured / "stack-traces").rglob("*")), name
     assert {p.name for p in (ROOT / "tests" / "contract").glob("*.py")} >= {
-        "language.py", "test_alert_source.py", "test_index.py",
+        "language.py", "test_alert_source.py", "test_index.py", "test_models.py",
     }  # fmt: skip
     assert len({r.kind for r in READERS}) >= 8
 
