@@ -32,8 +32,8 @@ class Reader(Struct, frozen=True, kw_only=True):
 
 
 class Access:
-    """`channel` is the one that incidents are told in and looked into for; "" is the log of a server without Slack, which
-    `access.channels` knows as `log`."""
+    """`channel` is the one that incidents are told in and looked into for; "" is the log of a server without Slack,
+    which `access.channels` knows as `log`."""
 
     def __init__(self, settings: AccessSettings, channel: str = "") -> None:
         self._settings = settings

@@ -17,6 +17,7 @@ from bot.access import Access
 from bot.incidents.database import Database
 from bot.incidents.desk import Desk
 from bot.incidents.engine import Completer, Engine, Options, Triage
+from bot.incidents.forgetting import Forgetting
 from bot.incidents.ledger import SqliteLedger
 from bot.incidents.presenter import Presenter
 from bot.incidents.records import Records
@@ -30,7 +31,7 @@ from bot.intake.sources import registry
 from bot.metrics import Metrics
 from bot.model import Actions, Channel, Ledger
 from bot.redaction import load_redactor
-from bot.settings import Settings
+from bot.settings import INCIDENTS, Settings, duration_ns
 from bot.terminal import TerminalChannel
 from bot.web.middleware import observed
 from bot.web.routes import Door, Pages, Probes
@@ -223,9 +224,13 @@ def _running(
         completer = _completer(settings)
         parts.engine = Engine(parts.records, parts.memory.triage, presenter, options, completer)
         await parts.engine.start()
+        kept = settings.retention.get(INCIDENTS)
+        forgetting = Forgetting(parts.records, settings.data, clock, duration_ns(kept) if kept else None)
+        forgetting.start()
         parts.intake = Intake(parts.records, sources, clock, parts.metrics, parts.engine.wake)
         yield
         parts.intake = None
+        await forgetting.stop()
         await parts.engine.stop()
         await parts.side.channel.close()
         if parts.side.close:

@@ -30,7 +30,7 @@ from bot.metrics import Metrics
 from bot.mirrors import Mirrors
 from bot.model import Rerun
 from bot.redaction import load_redactor
-from bot.settings import Service, Settings, duration_ns
+from bot.settings import INCIDENTS, Service, Settings, duration_ns
 from bot.triage import Windows
 from bot.workshop import make_workshop, prover_of
 from retrieval.embedding import SentenceEmbedder, open_embedder
@@ -42,7 +42,6 @@ from retrieval.ports import Clock, Embedder, Index, Model, Redactor, Repository
 
 log = logging.getLogger(__name__)
 STORE, REPOS, SERVICES, BUNDLES, SPOOL, ANSWERS = "store", "repos", "services.json", "bundles", "otlp.db", "answers"
-INCIDENTS = "incidents"  # what `retention` calls concluded incidents and their bundles
 
 
 async def open_memory(settings: Settings, clock: Clock, metrics: Metrics) -> Memory:

@@ -4,10 +4,11 @@ Nothing is read at import; `load` is given the file and the environment. The env
 """
 
 from bot.settings.loading import CONFIG_VARIABLE, PREFIX, Entry, load, reference
-from bot.settings.model import AccessSettings, Alerts, Mapped, Service, Settings, duration_ns
+from bot.settings.model import INCIDENTS, AccessSettings, Alerts, Mapped, Service, Settings, duration_ns
 
 __all__ = [
     "CONFIG_VARIABLE",
+    "INCIDENTS",
     "PREFIX",
     "AccessSettings",
     "Alerts",

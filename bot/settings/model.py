@@ -87,7 +87,8 @@ def _lasting(text: str) -> str:
     return text
 
 
-MOST_TAGS = 20  # of one entry; the documents keep them
+INCIDENTS = "incidents"  # what `retention` calls concluded incidents and their bundles
+MOST_TAGS = 100  # of one entry
 Secret = Annotated[SecretStr, AfterValidator(_not_blank)]
 Tags = Annotated[list[str], AfterValidator(_given_tags)]
 Lasting = Annotated[str, AfterValidator(_lasting)]

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -146,7 +147,7 @@ def test_a_trace_document_that_a_reader_sees_has_no_word_of_a_service_that_they_
             assert not [name for name in hidden if f"{name}word" in told]
 
 
-def _restricted(*channels: str) -> dict[str, str]:
+def _restricted(*channels: str) -> dict[str, Any]:
     """Settings in which `pay` is for those with its tag, and the log's channel has it or has not."""
     readers = {"ci": {"token": "r1", "tags": ["pay"]}, "web": {"token": "r2", "tags": ["ship"]}}
     return {

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from bot.intake.otlp.collector import SETTLED_NS, WAIT_NS, Collector, Options
 from bot.intake.otlp.encoding import JSON, Signal
@@ -266,6 +267,24 @@ async def test_what_was_received_is_forgotten_when_its_time_is_over(here: Bench)
 
     assert document.expires_ns == here.clock.ns - WAIT_NS + 7 * 86_400 * SECOND
     assert await here.index.sweep(document.expires_ns) == 1
+
+
+async def test_each_kind_is_kept_for_its_own_time_and_swept_when_it_is_over(here: Bench) -> None:
+    day = 86_400 * SECOND
+    here.collector.options = structs.replace(here.collector.options, retention_ns={"log": day})
+    await here.send(Signal.LOGS, logs(a_log(0, "x", severityNumber=17)))
+    await here.send(Signal.TRACES, traces(a_span(1, status=FAILED)))
+    await here.pass_time(WAIT_NS)
+
+    async def kinds() -> list[str]:
+        return [hit.document.kind for hit in await here.index.lexical(Query(acl=("public",)))]
+
+    assert sorted(await kinds()) == ["log", "trace"]
+    # The index of this test has a clock of its own, by which nothing is over: what is gone was swept.
+    await here.pass_time(2 * day)
+    assert await kinds() == ["trace"]
+    await here.pass_time(6 * day)
+    assert await kinds() == []
 
 
 async def test_a_request_is_remembered_for_an_hour_and_not_for_ever(here: Bench) -> None:
