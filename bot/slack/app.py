@@ -153,11 +153,23 @@ def _dispatch(app: AsyncApp) -> Callable[[str, web.Request], Awaitable[web.Strea
         headers: dict[str, Any] = dict(request.headers.items())
         try:
             bolt = AsyncBoltRequest(body=body, query=request.query_string, headers=headers)
-        except ValueError:  # it parses JSON, in the body or in a field of it
-            return web.json_response({"error": "unreadable body"}, status=400)
-        return await to_aiohttp_response(await app.async_dispatch(bolt))
+            if not isinstance(bolt.body, dict):
+                return _unreadable()
+            answer = await app.async_dispatch(bolt)
+            if answer.status >= 500:  # the same trip, which Bolt has logged
+                return _unreadable()
+            return await to_aiohttp_response(answer)
+        except (ValueError, TypeError, AttributeError, LookupError) as error:
+            # Bolt takes what it parses for what Slack documents, and trips over any other shape, here or when it looks
+            # for a listener; what the listeners do runs in tasks of their own and is not met here.
+            log.warning("a body from Slack is not of a shape that Slack documents: %r", error)
+            return _unreadable()
 
     return dispatch
+
+
+def _unreadable() -> web.Response:
+    return web.json_response({"error": "unreadable body"}, status=400)
 
 
 class _Socket:

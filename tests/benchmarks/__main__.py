@@ -9,10 +9,15 @@ import sys
 BENCHMARKS = {
     "store": "tests.benchmarks.store",
     "slice": "tests.benchmarks.slice",
+    "fuzz": "tests.benchmarks.fuzz",
 }
 
 
 def main(names: list[str]) -> int:
+    options: dict[str, int] = {}
+    if "--bodies" in names:
+        at = names.index("--bodies")
+        options, names = {"bodies": int(names[at + 1])}, names[:at] + names[at + 2 :]
     unknown = sorted(set(names) - set(BENCHMARKS))
     if unknown:
         print(f"no benchmark {', '.join(unknown)}; there are: {', '.join(BENCHMARKS)}", file=sys.stderr)
@@ -20,7 +25,7 @@ def main(names: list[str]) -> int:
     met = True
     for name in names or list(BENCHMARKS):
         print(f"== {name}")
-        met = bool(importlib.import_module(BENCHMARKS[name]).run()) and met
+        met = bool(importlib.import_module(BENCHMARKS[name]).run(**(options if name == "fuzz" else {}))) and met
     return 0 if met else 1
 
 

@@ -377,3 +377,33 @@ async def test_a_missing_setting_is_named_with_the_remedy(missing: dict[str, Any
         await build_slack(Settings(slack=section), Desk(view()), MemoryLedger(), Means(environment={}))
 
     assert raised.value.subject == key and raised.value.remedy
+
+
+async def test_who_may_not_see_an_incident_is_told_so_and_nothing_of_it() -> None:
+    async with house(Desk(view())) as h:
+        await h.side.channel.show(h.desk.shown)
+        h.desk.strangers.add("U0STRANGER")
+        wishes = ("status", "evidence inc-42", "bundle", "rerun", "feedback inc-42 right")
+        for number, words in enumerate(wishes, start=1):
+            await h.people.slash(words, user="U0STRANGER")
+            told = said((await h.whispered(number))[-1])
+            assert told.startswith("You may not see")
+            assert "price" not in told
+            assert "E1" not in told
+        ts = h.root()["ts"]
+        for number, action in enumerate(("evidence", "rerun", "wrong"), start=6):
+            await h.people.press(ts, f"receipts_{action}", user="U0STRANGER")
+            assert said((await h.whispered(number))[-1]).startswith("You may not see")
+        assert h.desk.asked == []
+
+
+@pytest.mark.parametrize(
+    "body", ["-1", "[[]]", '"x"', "null", '{"event": []}', '{"event": 1, "type": []}', "payload=[]"]
+)
+async def test_a_signed_body_of_no_shape_that_slack_has_is_refused_with_the_reason(body: str) -> None:
+    async with house(Desk(view())) as h:
+        kind = "application/x-www-form-urlencoded" if body.startswith("payload") else "application/json"
+        headers = {"Content-Type": kind, **signed(body.encode(), at=time.time())}
+        status, text = await _post(h.url, body.encode(), headers)
+        assert status in (400, 404)
+        assert text
