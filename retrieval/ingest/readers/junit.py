@@ -23,6 +23,7 @@ _FORBIDDEN = re.compile(
 _ANSI = re.compile(rb"\x1b\[[0-9;]*[A-Za-z]|(?:&#x1[bB];|#x1B)\[[0-9;]*[A-Za-z]")
 _DOCTYPE = re.compile(rb"<!(?:DOCTYPE|ENTITY)")
 _REPEATS = ("rerunFailure", "rerunError", "flakyFailure", "flakyError")
+_VERDICTS = ("failure", "error", "failed")  # words that writers put where a type or a message belongs
 _TAIL = 64  # bytes kept back of a chunk without an element's end, so that no reference is cut in two
 
 
@@ -88,6 +89,8 @@ def _result(case: Element, suites: list[Element], file: SourceFile) -> TestResul
     owner = case.get("classname") or case.get("class") or case.get("file") or suite_name
     outcome, told = _outcome(case)
     message, stack = _words(told)
+    if told is not None and outcome != "skipped" and not (message or stack):
+        message, stack = _words(_output(case))  # CTest leaves the failure empty and tells it here
     properties = {p.get("name", ""): p.get("value") or (p.text or "") for p in case.iter() if _name(p) == "property"}
     if repeats := [c for c in case if _name(c) in _REPEATS]:
         properties["repeats"] = str(len(repeats))
@@ -136,17 +139,20 @@ def _words(told: Element | None) -> tuple[str, str]:
     return message, stack
 
 
+def _output(case: Element) -> Element | None:
+    printed = [c for c in case if _name(c) in ("system-out", "system-err") and (c.text or "").strip()]
+    return printed[0] if printed else None
+
+
 def _type(told: Element | None, message: str) -> str:
     """pytest gives no type but begins its message with one; `pytest.skip` and the like are no exceptions."""
     if told is None:
         return ""
     named = told.get("type", "")
-    if named and "." not in named and named.lower() in ("failure", "error", "failed"):
-        named = ""
+    if named and not re.search(r"\s", named) and named.lower() not in _VERDICTS:
+        return named
     begins = re.match(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?=:|$)", message)
-    if not named and begins:
-        return begins.group(0)
-    return named
+    return begins.group(0) if begins and message.lower() not in _VERDICTS else ""
 
 
 def _bare(message: str, type_name: str) -> str:

@@ -78,6 +78,37 @@ def test_other_dialects(tmp_path: Path) -> None:
     assert (d.outcome, d.time_ns) == ("skipped", 1741698608000000000)
 
 
+def test_a_failure_left_empty_is_told_by_what_the_test_printed(tmp_path: Path) -> None:
+    xml = f"""<testsuite name="Linux-c++"><testcase name="a" classname="a" status="fail"><failure message=""/>
+      <system-out>{TRACEBACK}</system-out></testcase>
+      <testcase name="b" classname="b" status="fail"><failure message=""/><system-out> </system-out></testcase>
+      <testcase name="c" classname="c" status="disabled"><skipped message=""/><system-out>no</system-out></testcase>
+    </testsuite>"""
+    (a, b, c), problems = read(tmp_path, xml)
+    assert reasons(problems) == []
+    assert a.exception is not None
+    assert a.exception.type == "shop.cart.NoStock"
+    assert (b.outcome, b.message, b.exception) == ("failed", "", None)
+    assert (c.outcome, c.message) == ("skipped", "")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "type_name"),
+    [
+        ('message="Failed" type=""', None),  # go-junit-report
+        ('message="gone" type="test failure"', None),  # nextest
+        ('message="Error: gone" type="Error"', "Error"),
+        ('message="gone" type="AssertionError"', "AssertionError"),
+    ],
+)
+def test_a_verdict_is_no_type(tmp_path: Path, attributes: str, type_name: str | None) -> None:
+    (result,), _ = read(
+        tmp_path, f'<testsuite name="s"><testcase name="t"><failure {attributes}/></testcase></testsuite>'
+    )
+    assert result.outcome == "failed"
+    assert (result.exception.type if result.exception else None) == type_name
+
+
 def test_a_case_outside_of_any_suite(tmp_path: Path) -> None:
     (result,), _ = read(tmp_path, "<testcase name='lonely'/>")
     assert (result.test_id, result.suite) == ("lonely", "")
