@@ -7,7 +7,7 @@ that the alert is sent:
     first post            until the incident's message is in the channel
     cited hypothesis      until that message has its conclusion
     hybrid query          one query of such an incident, asked of all legs at once; beside it one over all documents
-    memory                the server's peak, with a vector for every text; its model is a process of its own
+    memory                the server's peak and its embedding model's process's, added up, with a vector for every text
 
 With vectors, those of the documents are random, stored under the model's name (what a search costs does not depend on
 what they mean, and the model would need an hour); the queries' are the model's.
@@ -188,10 +188,10 @@ async def measure(folder: Path, model: str) -> bool:
         _goal("first post", [t.first_post for t in told], FIRST_POST_S),
         _goal("cited hypothesis", [t.hypothesis for t in told], HYPOTHESIS_S),
         _goal("hybrid query", asked, HYBRID_S),
-        memory <= MEMORY_MB,
+        memory + sum(others) <= MEMORY_MB,
     ]
-    models = f"; its embedding model's process {sum(others):,.0f} MiB" if others else ""
-    print(f"server's memory   {memory:8,.0f} MiB peak (goal {MEMORY_MB:,.0f}){models}")
+    parts = f": the server {memory:,.0f}, its embedding model's process {sum(others):,.0f}" if others else ""
+    print(f"memory            {memory + sum(others):8,.0f} MiB peak (goal {MEMORY_MB:,.0f}){parts}")
     _goal("  over all", widest, HYBRID_S)  # no triage asks so; told, and no goal
     right = sum(t.right for t in told)
     print(f"conclusions       {right:8} of {len(told)} name the function that fails, and cite", flush=True)
