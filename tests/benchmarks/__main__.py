@@ -9,6 +9,7 @@ import sys
 BENCHMARKS = {
     "store": "tests.benchmarks.store",
     "slice": "tests.benchmarks.slice",
+    "ingest": "tests.benchmarks.ingest",
     "fuzz": "tests.benchmarks.fuzz",
 }
 
