@@ -159,10 +159,10 @@ def _dispatch(app: AsyncApp) -> Callable[[str, web.Request], Awaitable[web.Strea
             if answer.status >= 500:  # the same trip, which Bolt has logged
                 return _unreadable()
             return await to_aiohttp_response(answer)
-        except (ValueError, TypeError, AttributeError, LookupError) as error:
+        except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
             # Bolt takes what it parses for what Slack documents, and trips over any other shape, here or when it looks
             # for a listener; what the listeners do runs in tasks of their own and is not met here.
-            log.warning("a body from Slack is not of a shape that Slack documents: %r", error)
+            log.warning("a body from Slack is not of a shape that Slack documents: %s", type(error).__name__)
             return _unreadable()
 
     return dispatch
