@@ -398,7 +398,7 @@ async def test_who_may_not_see_an_incident_is_told_so_and_nothing_of_it() -> Non
 
 
 @pytest.mark.parametrize(
-    "body", ["-1", "[[]]", '"x"', "null", '{"event": []}', '{"event": 1, "type": []}', "payload=[]"]
+    "body", ["-1", "[[]]", '"x"', "null", '{"event": []}', '{"event": 1, "type": []}', "payload=[]", "[" * 5_000]
 )
 async def test_a_signed_body_of_no_shape_that_slack_has_is_refused_with_the_reason(body: str) -> None:
     async with house(Desk(view())) as h:
