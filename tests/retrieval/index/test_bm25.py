@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from retrieval.index import open_index
 from retrieval.index.analyzer import analyze
-from retrieval.index.embedded import postings
 from retrieval.index.bm25 import rounded_length
+from retrieval.index.embedded import postings
 from retrieval.model import Document
 from tests.contract.index_documents import FixedClock, document, query
 
