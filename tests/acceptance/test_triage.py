@@ -153,7 +153,9 @@ def test_a_wrong_call_is_named(tmp_path: Path) -> None:
     assert receipts("triage", "absent", cwd=tmp_path).returncode == 2
     (tmp_path / "alert.json").write_text(json.dumps(case_folder.alert()))
     assert "--source" in receipts("triage", ".", "--source", "nagios", cwd=tmp_path).stderr
-    assert "--model" in receipts("triage", ".", "--model", "gpt", cwd=tmp_path).stderr
+    without_key = receipts("triage", ".", "--model", "gpt", cwd=tmp_path)
+    assert without_key.returncode == 2
+    assert "RECEIPTS_MODEL__API_KEY" in without_key.stderr
     assert receipts("verify", "absent.zip", cwd=tmp_path).returncode == 2
 
 
