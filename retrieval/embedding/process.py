@@ -92,7 +92,7 @@ def _started(source: str) -> "subprocess.Popen[bytes]":
     path = os.pathsep.join([str(_HOME), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.Popen(
         # -P: the current folder is no place to import from.
-        [sys.executable, "-P", "-m", worker.__name__, source],
+        [sys.executable, "-P", "-c", f"import sys; from {worker.__name__} import main; main(sys.argv[1])", source],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -27,9 +27,9 @@ class SentenceEmbedder:
     """`retrieval.ports.Embedder`; made by `open_embedder`. Safe to share; one text gives one vector, whatever the batch
     it came in, to within float16. Who asks with few texts waits for one small batch of those who ask with many."""
 
-    def __init__(self, source: str, model_id: str, dimensions: int) -> None:
+    def __init__(self, source: str, model_id: str, dimensions: int, *, light: bool) -> None:
         self.model_id = model_id
-        self.runtime = "numpy" if bert.runs(Path(source)) else "sentence-transformers"
+        self.runtime = "numpy" if light else "sentence-transformers"
         self.dimensions = dimensions
         self._process = ModelProcess(source)
         self._turn = asyncio.Lock()  # first come, first served
@@ -76,15 +76,13 @@ def _found(model: str) -> SentenceEmbedder:
             subject=model,
             remedy=f"It needs one of: {', '.join(_WEIGHTS)}.",
         )
-    if absent := [name for name in _needs(folder) if importlib.util.find_spec(name) is None]:
+    light = bert.runs(folder)
+    needed = bert.PACKAGES if light else ("sentence_transformers",)
+    if absent := [name for name in needed if importlib.util.find_spec(name) is None]:
         raise EmbeddingUnavailable(f"{', '.join(absent)} is not installed.", subject=model, remedy=EXTRA)
     with weights.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return SentenceEmbedder(str(folder), f"{Path(model).name}@{digest[:16]}", _dimensions(folder))
-
-
-def _needs(folder: Path) -> tuple[str, ...]:
-    return bert.PACKAGES if bert.runs(folder) else ("sentence_transformers",)
+    return SentenceEmbedder(str(folder), f"{Path(model).name}@{digest[:16]}", _dimensions(folder), light=light)
 
 
 def _folder(model: str) -> Path | None:

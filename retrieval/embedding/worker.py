@@ -68,7 +68,3 @@ def main(source: str) -> None:
     write(answers, b"")
     while (question := read(questions)) is not None:
         write(answers, encode(json.loads(question)).astype("<f4").tobytes())
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

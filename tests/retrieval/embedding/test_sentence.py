@@ -146,6 +146,16 @@ async def test_who_asks_little_waits_for_no_backlog_and_a_model_that_died_is_loa
     await model.close()
 
 
+@pytest.mark.vectors
+@needs_model
+async def test_the_model_s_process_starts_also_where_every_warning_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONWARNINGS", "error")
+    model = await open_embedder()
+
+    assert len(await model.embed(["payment declined"])) == 1
+    await model.close()
+
+
 async def test_a_process_that_cannot_load_its_model_says_why(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     for code, kind in (("raise ImportError('x')", Reason.NOT_INSTALLED), ("raise OSError('x')", Reason.CORRUPT),
