@@ -4,13 +4,13 @@ Asked twice: at retrieval, where an incident is looked into with the tags of the
 anything is shown, where what an incident was made from is held against the tags of whoever looks.
 """
 
-import hashlib
 import hmac
 from collections.abc import Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bot.intake.access import credentials, digest
 from bot.model import IncidentView
 from bot.settings import AccessSettings
 from retrieval.kinds.access import may_read
@@ -20,7 +20,6 @@ SEEN = "seen"  # key of `Case.options`: the tag sets of all that the case was ma
 Sets = tuple[tuple[str, ...], ...]
 LOG = "log"
 WITHHELD = "it is about services that this channel may not see"
-_BEARER = "bearer "
 
 
 class Reader(Struct, frozen=True, kw_only=True):
@@ -39,7 +38,7 @@ class Access:
         self._settings = settings
         self._channel = Reader(channel=channel or LOG)
         self._digests = {
-            name: _digest(reader.token.get_secret_value().strip()) for name, reader in settings.readers.items()
+            name: digest("bearer", reader.token.get_secret_value().strip()) for name, reader in settings.readers.items()
         }
 
     def documents(self) -> dict[str, tuple[str, ...]]:
@@ -72,11 +71,10 @@ class Access:
 
     def bearer(self, headers: Mapping[str, str]) -> Reader | None:
         """Who sends this request; None for nobody that the settings know. All are compared, in constant time."""
-        given = headers.get("Authorization", "").strip()
-        if given[: len(_BEARER)].lower() != _BEARER:
+        given = credentials(headers)
+        if given is None:
             return None
-        digest = _digest(given[len(_BEARER) :].strip())
-        found = [name for name, known in self._digests.items() if hmac.compare_digest(digest, known)]
+        found = [name for name, known in self._digests.items() if hmac.compare_digest(digest(*given), known)]
         return Reader(token=found[0]) if found else None
 
     def needed(self, view: IncidentView) -> Sets:
@@ -113,7 +111,3 @@ def seen_of(case: Case) -> Sets:
 
 def withheld(view: IncidentView) -> bool:
     return view.stage == WITHHELD
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()

@@ -15,21 +15,22 @@ class Gate:
 
     def __init__(self, alerts: Alerts) -> None:
         self._open = alerts.open
-        self._known = [_digest("bearer", token.get_secret_value().strip()) for token in alerts.tokens]
-        self._known += [_digest("basic", login.get_secret_value()) for login in alerts.basic]
+        self._known = [digest("bearer", token.get_secret_value().strip()) for token in alerts.tokens]
+        self._known += [digest("basic", login.get_secret_value()) for login in alerts.basic]
 
     def allows(self, headers: Mapping[str, str]) -> bool:
         if self._open:
             return "Origin" not in headers
-        given = _credentials(headers.get("Authorization", ""))
+        given = credentials(headers)
         if given is None:
             return False
         # Every entry is compared, so that the time tells nothing about which one was right.
-        return sum(hmac.compare_digest(_digest(*given), known) for known in self._known) > 0
+        return sum(hmac.compare_digest(digest(*given), known) for known in self._known) > 0
 
 
-def _credentials(header: str) -> tuple[str, str] | None:
-    scheme, _, rest = header.strip().partition(" ")
+def credentials(headers: Mapping[str, str]) -> tuple[str, str] | None:
+    """Scheme (bearer|basic) and secret of a request; None where it carries neither."""
+    scheme, _, rest = headers.get("Authorization", "").strip().partition(" ")
     if scheme.lower() == "bearer" and rest.strip():
         return "bearer", rest.strip()
     if scheme.lower() != "basic":
@@ -40,5 +41,6 @@ def _credentials(header: str) -> tuple[str, str] | None:
         return None
 
 
-def _digest(scheme: str, secret: str) -> bytes:
+def digest(scheme: str, secret: str) -> bytes:
+    """What is compared in the place of a secret: of one length, whatever is given."""
     return hashlib.sha256(f"{scheme}\0{secret}".encode("utf-8", "surrogatepass")).digest()
