@@ -1,5 +1,6 @@
 """The whole application on a free port of loopback, with a triage and a channel that the test gives."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,6 +23,18 @@ class Served:
         self.client = client
         self.parts = parts
         self.log = log
+
+    async def concluded(self) -> str:
+        """The id of the first incident that is concluded and shown as it stands."""
+        assert self.parts.records
+        for _ in range(1000):
+            rows = await self.parts.records.database.run(
+                lambda db: db.execute("SELECT id FROM incidents WHERE status = 'done' AND shown = revision").fetchall()
+            )
+            if rows:
+                return str(rows[0]["id"])
+            await asyncio.sleep(0.01)
+        raise AssertionError("no incident was concluded")
 
     async def count(self, table: str) -> int:
         assert self.parts.records

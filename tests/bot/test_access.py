@@ -1,6 +1,5 @@
 """Who may see what: settings to tags, and a whole server whose store holds what is not for everyone (row B14)."""
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -175,15 +174,7 @@ async def _concluded(here: Served, service: str) -> str:
     body = {"alerts": [{"status": "firing", "labels": labels, "fingerprint": "f", "startsAt": "2026-11-30T22:48:14Z"}]}
     async with here.client.post("/alerts/alertmanager", json=body) as response:
         assert response.status == 202
-    assert here.parts.records
-    for _ in range(1000):
-        rows = await here.parts.records.database.run(
-            lambda db: db.execute("SELECT id FROM incidents WHERE status = 'done' AND shown = revision").fetchall()
-        )
-        if rows:
-            return str(rows[0]["id"])
-        await asyncio.sleep(0.01)
-    raise AssertionError("it never ended")
+    return await here.concluded()
 
 
 @pytest.mark.parametrize("service", ["cart", "pay"])

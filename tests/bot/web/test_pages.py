@@ -181,15 +181,7 @@ async def triaged(here: Served) -> str:
     body = {"alerts": [{"status": "firing", "labels": {"alertname": "A"}, "fingerprint": "f"}]}
     async with here.client.post("/alerts/alertmanager", json=body, headers={"Authorization": "Bearer t"}) as response:
         assert response.status == 202
-    assert here.parts.records
-    for _ in range(500):
-        rows = await here.parts.records.database.run(
-            lambda db: db.execute("SELECT id FROM incidents WHERE status = 'done'").fetchall()
-        )
-        if rows:
-            break
-        await asyncio.sleep(0.01)
-    return str(rows[0]["id"])
+    return await here.concluded()
 
 
 async def test_page_and_bundle_are_served_under_the_incident_s_id(tmp_path: Path) -> None:
