@@ -1,24 +1,42 @@
 """Where documents are kept and found: the engines behind `retrieval.ports.Index`.
 
-`ENGINES` is the registry: a name, and what opens it. `tests/contract/test_index.py` runs over every one.
+`ENGINES` is the registry: a name, and what opens it; a place that begins with http is Elasticsearch's, any other is a
+folder of the embedded store. `tests/contract/test_index.py` runs over every one.
 """
 
+import importlib
 import time
 from collections.abc import Awaitable
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+from retrieval.errors import Reason, StoreError
 from retrieval.index import embedded
 from retrieval.ports import Clock, Embedder, Index, Redactor
 
 
 class Opener(Protocol):
     def __call__(
-        self, path: Path | None, *, clock: Clock, embedder: Embedder | None = None, redactor: Redactor | None = None
+        self, place: Any, *, clock: Clock, embedder: Embedder | None = None, redactor: Redactor | None = None
     ) -> Awaitable[Index]: ...
 
 
-ENGINES: dict[str, Opener] = {"embedded": embedded.open_engine}
+def _elasticsearch(place: str, **options: Any) -> Awaitable[Index]:
+    """Its client is imported when a cluster is asked for: it costs half a second, and is an extra."""
+    try:
+        engine = importlib.import_module("retrieval.index.elasticsearch")
+    except ImportError as error:
+        raise StoreError(
+            "Elasticsearch's client is not installed.",
+            reason=Reason.NOT_INSTALLED,
+            subject="store.url",
+            remedy="pip install '.[elasticsearch]', or leave store.url empty for the embedded store.",
+        ) from error
+    opened: Awaitable[Index] = engine.open_engine(place, **options)
+    return opened
+
+
+ENGINES: dict[str, Opener] = {"embedded": embedded.open_engine, "elasticsearch": _elasticsearch}
 LOCAL = frozenset({"embedded"})  # engines that live in this process
 
 
@@ -30,16 +48,21 @@ class SystemClock:
 
 
 async def open_index(
-    folder: Path | None,
+    place: Path | str | None,
     *,
     embedder: Embedder | None = None,
     redactor: Redactor | None = None,
     clock: Clock | None = None,
+    **options: Any,
 ) -> Index:
-    """The embedded store of a folder; None gives a throw-away one that `close` removes.
+    """The embedded store of a folder, or Elasticsearch by its URL; None gives a throw-away embedded store that `close`
+    removes. `options` are the engine's own.
 
     With a `redactor` a batch in which a secret survived is refused whole. `clock` decides what has expired.
 
     Raises: StoreLocked (another process or another call holds the folder), StoreError.
     """
-    return await ENGINES["embedded"](folder, clock=clock or SystemClock(), embedder=embedder, redactor=redactor)
+    remote = isinstance(place, str) and place.startswith(("http://", "https://"))
+    engine = ENGINES["elasticsearch" if remote else "embedded"]
+    given = place if remote or place is None else Path(place)
+    return await engine(given, clock=clock or SystemClock(), embedder=embedder, redactor=redactor, **options)

@@ -1,12 +1,15 @@
 """Documents and queries that the index tests share."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from retrieval.model import Document, Query
+from retrieval.ports import Index
+
+Open = Callable[..., Awaitable[Index]]
 
 HOUR = 3_600 * 10**9
 

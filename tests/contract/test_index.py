@@ -5,20 +5,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from retrieval.errors import BadInput, SecretSurvived
-from retrieval.index import ENGINES
 from retrieval.index.overlap import symbol_overlap
 from retrieval.model import Document, Hit
 from retrieval.ports import Index
-from tests.contract.index_documents import FixedClock, RefusesHunter2, WordVectors, document, query
-
-
-@pytest.fixture(params=sorted(ENGINES))
-def engine(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+from tests.contract.index_documents import FixedClock, Open, RefusesHunter2, WordVectors, document, query
 
 
 @pytest.fixture
@@ -27,8 +21,8 @@ def clock() -> FixedClock:
 
 
 @pytest.fixture
-async def index(engine: str, clock: FixedClock) -> AsyncIterator[Index]:
-    opened = await ENGINES[engine](None, clock=clock, embedder=WordVectors(), redactor=RefusesHunter2())
+async def index(open_store: Open, clock: FixedClock) -> AsyncIterator[Index]:
+    opened = await open_store(None, clock=clock, embedder=WordVectors(), redactor=RefusesHunter2())
     yield opened
     await opened.close()
 
@@ -102,11 +96,11 @@ async def test_ties_come_by_time_then_id_however_they_were_ingested(index: Index
             assert ids(await index.lexical(query(text, limit=limit))) == [d.id for d in expected][:limit]
 
 
-async def test_scores_do_not_depend_on_the_way_of_ingest(engine: str, clock: FixedClock) -> None:
+async def test_scores_do_not_depend_on_the_way_of_ingest(open_store: Open, clock: FixedClock) -> None:
     documents = [document(f"d{n}", f"alpha {'beta ' * (n % 5)} gamma{n % 3}", time_ns=n) for n in range(40)]
     answers = []
     for size in (40, 7, 1):
-        index = await ENGINES[engine](None, clock=clock)
+        index = await open_store(None, clock=clock)
         put = documents if size == 40 else list(reversed(documents))
         for at in range(0, len(put), size):
             await index.put(put[at : at + size])
@@ -180,27 +174,28 @@ async def settled(index: Index) -> None:
         assert await settle() == ""
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     held=st.lists(st.frozensets(st.sampled_from("abcd"), max_size=3), min_size=1, max_size=6),
     reader=st.frozensets(st.sampled_from("abcde"), max_size=3),
 )
-async def test_nobody_sees_what_no_tag_of_theirs_allows(held: list[frozenset[str]], reader: frozenset[str]) -> None:
-    for open_engine in ENGINES.values():
-        index = await open_engine(None, clock=FixedClock(), embedder=WordVectors())
-        documents = [document(f"d{n}", acl=tuple(sorted(tags)), paths=("a.py",)) for n, tags in enumerate(held)]
-        await index.put(documents)
-        await settled(index)
-        visible = {d.id for d in documents if reader & set(d.acl)}
-        vector = (await WordVectors().embed(["payment declined"]))[0]
-        asked = query("payment", acl=tuple(reader), vector=vector, paths=("a.py",))
+async def test_nobody_sees_what_no_tag_of_theirs_allows(
+    open_store: Open, held: list[frozenset[str]], reader: frozenset[str]
+) -> None:
+    index = await open_store(None, clock=FixedClock(), embedder=WordVectors())
+    documents = [document(f"d{n}", acl=tuple(sorted(tags)), paths=("a.py",)) for n, tags in enumerate(held)]
+    await index.put(documents)
+    await settled(index)
+    visible = {d.id for d in documents if reader & set(d.acl)}
+    vector = (await WordVectors().embed(["payment declined"]))[0]
+    asked = query("payment", acl=tuple(reader), vector=vector, paths=("a.py",))
 
-        for leg in (index.lexical, index.dense, index.symbolic):
-            assert set(ids(await leg(asked))) == visible
-        assert {d.id for d in await index.get([d.id for d in documents], acl=tuple(reader))} == visible
-        assert await index.count(asked) == len(visible)
-        assert await index.delete(asked) == len(visible)
-        await index.close()
+    for leg in (index.lexical, index.dense, index.symbolic):
+        assert set(ids(await leg(asked))) == visible
+    assert {d.id for d in await index.get([d.id for d in documents], acl=tuple(reader))} == visible
+    assert await index.count(asked) == len(visible)
+    assert await index.delete(asked) == len(visible)
+    await index.close()
 
 
 async def test_the_symbolic_score_is_the_jaccard_overlap(index: Index) -> None:
@@ -316,8 +311,8 @@ async def test_a_limit_of_nothing_is_nothing(index: Index) -> None:
     assert await index.lexical(query("payment", limit=0)) == []
 
 
-async def test_a_store_in_a_folder_is_there_when_it_is_opened_again(engine: str, tmp_path: Path) -> None:
-    first = await ENGINES[engine](tmp_path / "store", clock=FixedClock(), embedder=WordVectors())
+async def test_a_store_in_a_folder_is_there_when_it_is_opened_again(open_store: Open, tmp_path: Path) -> None:
+    first = await open_store(tmp_path / "store", clock=FixedClock(), embedder=WordVectors())
     await first.put([document(f"d{n}", f"text number {n} declined", keys={"n": str(n)}) for n in range(20)])
     await first.delete(query(keys={"n": "3"}))
     await first.alias("current", "live")
@@ -327,7 +322,7 @@ async def test_a_store_in_a_folder_is_there_when_it_is_opened_again(engine: str,
     before = [await first.lexical(asked), await first.dense(asked)]
     await first.close()
 
-    second = await ENGINES[engine](tmp_path / "store", clock=FixedClock(), embedder=WordVectors())
+    second = await open_store(tmp_path / "store", clock=FixedClock(), embedder=WordVectors())
 
     assert [await second.lexical(asked), await second.dense(asked)] == before
     assert await second.count(query()) == 19

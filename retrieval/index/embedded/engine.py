@@ -24,9 +24,9 @@ from retrieval.index.embedded.postings import item_hash, term_hash
 from retrieval.index.embedded.ranking import Scores, best
 from retrieval.index.embedded.records import prepare
 from retrieval.index.embedded.table import Mask, View, filtered
-from retrieval.index.embedded.vectors import packed, unit
 from retrieval.index.overlap import items
 from retrieval.index.records import embedded_text, key_item, refuse_secrets
+from retrieval.index.vectors import packed, unit
 from retrieval.model import Document, Hit, Query
 from retrieval.ports import Clock, Embedder, Redactor
 
@@ -227,7 +227,7 @@ class EmbeddedIndex:
 
 
 async def open_engine(
-    path: Path | None, *, clock: Clock, embedder: Embedder | None = None, redactor: Redactor | None = None
+    place: Path | None, *, clock: Clock, embedder: Embedder | None = None, redactor: Redactor | None = None
 ) -> EmbeddedIndex:
     """Open the store in a folder, made when absent; None: a temporary one.
 
@@ -235,7 +235,7 @@ async def open_engine(
     """
 
     def opened() -> EmbeddedIndex:
-        folder = Folder(path)
+        folder = Folder(place)
         try:
             database = Database(folder.database, durable=not folder.temporary)
             if embedder is not None:

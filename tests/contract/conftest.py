@@ -1,0 +1,60 @@
+"""What the contract suites run over."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from retrieval.index import ENGINES
+from retrieval.ports import Index
+from tests.contract.index_documents import Open
+from tests.elasticsearch.node import VERSIONS, Missing, Node, absent
+
+STORES = ("embedded", *(f"elasticsearch-{version}" for version in VERSIONS))
+
+
+@pytest.fixture(scope="session")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Node]]:
+    """A node of a version, started when it is first asked for."""
+    running: dict[str, Node | Missing] = {}
+
+    def node(version: str) -> Node:
+        if version not in running:
+            try:
+                running[version] = Node(version, tmp_path_factory.mktemp("node")).start()
+            except Missing as missing:
+                running[version] = missing
+        found = running[version]
+        if isinstance(found, Missing):
+            absent(str(found))
+        assert isinstance(found, Node)
+        return found
+
+    yield node
+    for found in running.values():
+        if isinstance(found, Node):
+            found.stop()
+
+
+@pytest.fixture(params=[pytest.param(s, marks=pytest.mark.elasticsearch) if "-" in s else s for s in STORES])
+def store(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def open_store(store: str, request: pytest.FixtureRequest) -> Open:
+    """Opens the store under test: a throw-away one for None, else the one of that folder, or of a prefix for it."""
+    engine, _, version = store.partition("-")
+    if not version:
+        return ENGINES[engine]
+    url = request.getfixturevalue("nodes")(version).url
+    prefixes: dict[Path, str] = {}
+
+    async def opened(place: Path | None, **options: Any) -> Index:
+        if place is None:
+            return await ENGINES[engine](url, temporary=True, **options)
+        return await ENGINES[engine](f"{url}/{prefixes.setdefault(place, f'test-{uuid4().hex}')}", **options)
+
+    return opened

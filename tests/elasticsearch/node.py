@@ -1,0 +1,137 @@
+"""Real Elasticsearch nodes on loopback, started from the jars that Maven Central serves.
+
+Two versions, because the client speaks to both and they answer differently. A session starts a node once; a test takes
+a prefix of its own. Where Java or Maven is missing the tests are skipped with a line that says so, and fail where
+RECEIPTS_TEST_REQUIRE_SERVICES is set. RECEIPTS_TEST_ES_URL names a cluster to run against instead.
+"""
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+VERSIONS = {"8.19.9": 17, "9.0.8": 21}  # and the least Java that runs each
+_READY_S = 90
+
+
+class Missing(Exception):
+    """What a node needs and this machine has not."""
+
+
+def folder() -> Path:
+    """Where jars and classes are kept between sessions."""
+    home = os.environ.get("RECEIPTS_CACHE") or Path.home() / ".cache" / "receipts"
+    return Path(home) / "elasticsearch"
+
+
+def java_homes() -> dict[Path, int]:
+    """JDKs on this machine and their major versions."""
+    given = [Path(os.environ["JAVA_HOME"])] if os.environ.get("JAVA_HOME") else []
+    on_path = shutil.which("javac")
+    found = [
+        *given,
+        *([Path(on_path).resolve().parents[1]] if on_path else []),
+        *sorted(Path("/usr/lib/jvm").glob("*")),
+    ]
+    homes: dict[Path, int] = {}
+    for home in found:
+        if (home / "bin" / "javac").is_file() and home.resolve() not in homes:
+            told = subprocess.run([home / "bin" / "javac", "-version"], capture_output=True, text=True, check=False)
+            version = re.search(r"javac (\d+)", told.stdout + told.stderr)
+            homes[home.resolve()] = int(version[1]) if version else 0
+    return homes
+
+
+def jdk(version: str) -> Path:
+    """Raises: Missing."""
+    enough = sorted((found, home) for home, found in java_homes().items() if found >= VERSIONS[version])
+    if not enough:
+        raise Missing(f"Elasticsearch {version} needs a JDK of {VERSIONS[version]} or newer")
+    return enough[0][1]
+
+
+def built(version: str, home: Path) -> str:
+    """The class path of a node, fetched and compiled once. Raises: Missing."""
+    maven = shutil.which("mvn")
+    place = folder() / version
+    place.mkdir(parents=True, exist_ok=True)
+    with (place / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (place / "done").exists():
+            if maven is None:
+                raise Missing("Elasticsearch's jars are fetched by Maven (mvn), which is not installed")
+            _run([maven, "-q", "-B", "-f", str(HERE / "pom.xml"), "dependency:copy-dependencies",
+                  f"-DoutputDirectory={place / 'lib'}", f"-Des.version={version}"])  # fmt: skip
+            sources = sorted(map(str, (HERE / "src").rglob("*.java")))
+            _run([str(home / "bin" / "javac"), "-d", str(place / "classes"), "-cp", f"{place / 'lib'}/*", *sources])
+            (place / "done").touch()
+    return f"{place / 'classes'}:{place / 'lib'}/*"
+
+
+def _run(command: Sequence[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=280)
+    if done.returncode:
+        raise Missing(f"{Path(command[0]).name} failed: {(done.stdout + done.stderr)[-300:]}")
+
+
+class Node:
+    """One running node over a folder of data; `kill` is -9, `start` begins again on the same data."""
+
+    def __init__(self, version: str, data: Path) -> None:
+        self.version, self._data = version, data
+        self._home = jdk(version)
+        self._classes = built(version, self._home)
+        self._process: subprocess.Popen[str] | None = None
+        self.url = ""
+
+    def start(self, port: int = 0) -> "Node":
+        self._process = subprocess.Popen(
+            [str(self._home / "bin" / "java"), "-Xms512m", "-Xmx512m", "-XX:+UseSerialGC", "-Xss1m",
+             "-cp", self._classes, "org.elasticsearch.node.TestNode", str(self._data), str(port)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if line.startswith("READY "):
+                self.url = f"http://127.0.0.1:{int(line.split()[1])}"
+                return self
+        raise Missing(f"Elasticsearch {self.version} ended before it was ready")
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    def kill(self) -> None:
+        assert self._process is not None
+        self._process.kill()
+        self._reap()
+
+    def stop(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+            try:
+                self._process.wait(20)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+            self._reap()
+
+    def _reap(self) -> None:
+        assert self._process is not None
+        self._process.wait(20)
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None and not stream.closed:
+                stream.close()
+
+
+def absent(reason: str) -> None:
+    """Skip, or fail where the services must be there."""
+    if os.environ.get("RECEIPTS_TEST_REQUIRE_SERVICES"):
+        pytest.fail(reason)
+    pytest.skip(reason)
