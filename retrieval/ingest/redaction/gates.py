@@ -11,7 +11,9 @@ from functools import lru_cache
 from msgspec import Struct
 
 from retrieval.ingest.redaction.fields import HINTS
-from retrieval.ingest.redaction.rules import PERSONAL, SECRETS, Rule
+from retrieval.ingest.redaction.personal import PERSONAL
+from retrieval.ingest.redaction.rules import Rule
+from retrieval.ingest.redaction.vendors import SECRETS
 
 _FIGURES = str.maketrans("123456789", "000000000")
 _HEX = frozenset("0123456789abcdef")
@@ -19,6 +21,7 @@ _DIGEST_LENGTHS = frozenset({16, 32, 40, 64})  # span and trace ids, SHA-1, SHA-
 _REMEMBERED_LENGTH = 1_000
 
 BASE64 = re.compile(r"(?<![\w+/=.-])(?:[A-Za-z0-9+/_-]{4}){5,2000}(?:[A-Za-z0-9+/_-]{2,3}={0,2})?(?![\w+/=])")
+_FIELD_SIGN = re.compile("[=:]|</|into ")
 _ENCODED = re.compile(rf"%[0A-Fa-f]{{2}}|{BASE64.pattern}")
 
 
@@ -46,13 +49,13 @@ def _of_shape(shape: str) -> Tries:
     lower = shape.lower()
     secrets = tuple(rule for rule in SECRETS if _may_match(rule, shape, lower))
     personal = tuple(rule for rule in PERSONAL if _may_match(rule, shape, lower))
-    fields = _holds(lower, HINTS)
+    fields = _FIELD_SIGN.search(lower) is not None and _holds(lower, HINTS)
     encoded = _ENCODED.search(shape) is not None
     return Tries(secrets, fields, personal, encoded, bool(secrets or personal or fields or encoded))
 
 
 _remembered = lru_cache(maxsize=20_000)(_of_shape)
-_NEEDS = {id(rule): tuple(n.translate(_FIGURES) for n in rule.needs) for rule in SECRETS}
+_NEEDS = {id(rule): tuple(n.translate(_FIGURES) for n in rule.needs) for rule in (*SECRETS, *PERSONAL)}
 
 
 def _may_match(rule: Rule, shape: str, lower: str) -> bool:

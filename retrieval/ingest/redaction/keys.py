@@ -34,9 +34,8 @@ _IDENTIFIER_WORD = re.compile(
     r"parcel|tracking|shipment|serial|imei|batch|timestamp|time|nano|nanos)(?:_|$)"
 )
 
-NAMES_IN_TEXT = rf"(?:{_STRONG}|{_WEAK})".replace("_?", "[_-]?")
 
-
+@lru_cache(maxsize=4096)
 def words(name: str) -> str:
     """`http.request.header.X-Api-Key`, `awsSecretKey` -> lower-case words joined by `_`."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)

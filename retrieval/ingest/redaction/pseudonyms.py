@@ -18,7 +18,17 @@ MAIL_DOMAIN = "redacted.invalid"  # RFC 2606: never resolves
 UNASSIGNED_COUNTRY = "+999"  # ITU-T E.164: reserved, no subscriber
 UNISSUED_CARD = "9999"  # ISO/IEC 7812: national use, no card network
 
+NOBODY_BORN = 1900  # a year of birth that no living person has
+NOWHERE = "0.0"  # beside 0° N 0° E, in the open sea
+
 _PSEUDONYM = re.compile(r"[a-z][a-z-]{1,30}:[a-f]\d[0-9a-f]{14}")
+_OWN_SHAPE = re.compile(
+    rf"{re.escape(NOWHERE)}\d{{7}}|{NOBODY_BORN}-\d\d-\d\d|\{UNASSIGNED_COUNTRY}\d{{10}}|{UNISSUED_CARD}\d{{12}}"
+)
+
+
+SHAPED = frozenset({"email", "ip", "phone", "card"})  # take a value of their own shape
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def is_pseudonym(text: str) -> bool:
@@ -26,8 +36,13 @@ def is_pseudonym(text: str) -> bool:
     return _PSEUDONYM.fullmatch(text) is not None
 
 
+def is_ours(text: str) -> bool:
+    """Whether a text is a pseudonym of any kind, of its own shape or not."""
+    return is_pseudonym(text) or text.endswith(f"@{MAIL_DOMAIN}") or _OWN_SHAPE.fullmatch(text) is not None
+
+
 def starts_pseudonym(text: str, at: int) -> bool:
-    return _PSEUDONYM.match(text, at) is not None
+    return at >= 0 and _PSEUDONYM.match(text, at) is not None
 
 
 class Pseudonyms:
@@ -43,6 +58,8 @@ class Pseudonyms:
             "ip": self._address,
             "phone": self._phone,
             "card": self._card,
+            "birth": self._birth,
+            "geo": self._place,
         }
 
     def of(self, kind: str, value: str) -> str:
@@ -81,6 +98,22 @@ class Pseudonyms:
         digits = re.sub(r"\D", "", value)
         body = f"{UNISSUED_CARD}{self._number('card', digits) % 10**11:011d}"
         return body + str(_check_digit(body))
+
+    def _birth(self, value: str) -> str:
+        """ISO dates stay dates, of a year in which nobody alive was born."""
+        if not _ISO_DATE.fullmatch(value.strip()):
+            return f"birth:{self._hex('birth', value)}"
+        number = self._number("birth", value.strip())
+        return f"{NOBODY_BORN}-{number % 12 + 1:02d}-{number // 12 % 28 + 1:02d}"
+
+    def _place(self, value: str) -> str:
+        """One coordinate stays a number, of digits that any program prints back."""
+        try:
+            float(value)
+        except ValueError:
+            return f"geo:{self._hex('geo', value)}"
+        number = self._number("geo", value)
+        return f"{NOWHERE}{number % 9 + 1}{number // 9 % 10**5:05d}{number // 10**6 % 9 + 1}"
 
 
 def _check_digit(body: str) -> int:

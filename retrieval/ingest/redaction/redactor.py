@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterable
 from urllib.parse import quote, unquote
 
-from retrieval.ingest.redaction.fields import replace_fields, secret_fields
+from retrieval.ingest.redaction.fields import fields, replace_fields
 from retrieval.ingest.redaction.gates import BASE64, Tries, is_digest, tries
-from retrieval.ingest.redaction.keys import excused, holds_nothing, looks_like_key, names_address, strength
-from retrieval.ingest.redaction.pseudonyms import Pseudonyms, is_pseudonym
-from retrieval.ingest.redaction.rules import PERSONAL, Rule
+from retrieval.ingest.redaction.keys import excused, holds_nothing, looks_like_key, names_address, strength, words
+from retrieval.ingest.redaction.personal import PERSONAL
+from retrieval.ingest.redaction.persons import personal, tells
+from retrieval.ingest.redaction.pseudonyms import SHAPED, Pseudonyms, is_ours
+from retrieval.ingest.redaction.rules import Rule
 
 # Not a secret, and meant not to be: it makes a run without settings repeatable, byte for byte, anywhere. Whoever knows
 # it can test a guess against a pseudonym, so a server takes its key from the settings.
@@ -71,8 +73,8 @@ class KeyedRedactor:
         """Names of the detectors that still match, sorted; empty when clean."""
         tried = tries(text)
         found = {rule.kind for rule in (*tried.secrets, *tried.personal) if _first(rule, text)}
-        if tried.fields and next(secret_fields(text), None):
-            found.add("secret-field")
+        if tried.fields:
+            found.update(f"{field.kind}-field" for _, field in fields(text))
         if tried.encoded and self._encoded(text) != text:
             found.add("encoded-secret")
         return sorted(found)
@@ -85,22 +87,35 @@ class KeyedRedactor:
         if isinstance(value, dict):
             return {
                 self.text(k) if isinstance(k, str) else k: self._value(
-                    str(k), v, "strong" if marked == "strong" else strength(str(k)), depth + 1
+                    f"{key}.{k}"[-200:], v, "strong" if marked == "strong" else strength(str(k)), depth + 1
                 )
                 for k, v in value.items()
             }
         if isinstance(value, list | tuple):
             walked = [self._value(key, v, marked, depth + 1) for v in value]
             return walked if isinstance(value, list) else tuple(walked)
-        if marked == "strong" and isinstance(value, int | float) and not isinstance(value, bool):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return value
+        return self._numeric(key, value, marked)
+
+    def _numeric(self, key: str, value: float, marked: str) -> object:
+        if marked == "strong":
             return self._pseudonyms.of("secret", str(value))
-        return value
+        person = personal(words(key))
+        if person is None or is_ours(str(value)) or not tells(person, str(value)):
+            return value
+        pseudonym = self._pseudonyms.of(person.kind, str(value))
+        return float(pseudonym) if person.kind == "geo" else pseudonym
 
     def _field(self, key: str, value: str, marked: str) -> str:
         if marked:
             prefix, mark, inner = _unquoted(value)
             if marked == "strong" or looks_like_key(inner):
                 return f"{prefix}{mark}{self._secret(inner)}{mark}"
+        if (person := personal(words(key))) is not None:
+            prefix, mark, inner = _unquoted(value)
+            if tells(person, inner) and not is_ours(inner) and not holds_nothing(inner):
+                return f"{prefix}{mark}{self._pseudonyms.of(person.kind, inner)}{mark}"
         if excuse := excused(key):
             return self._clean(value, excuse)
         if names_address(key) and len(value) < 80:
@@ -111,7 +126,7 @@ class KeyedRedactor:
         scheme, space, rest = value.partition(" ")
         if space and scheme.lower() in ("bearer", "basic", "token", "digest", "apikey", "negotiate"):
             return f"{scheme} {self._secret(rest.strip())}"
-        if holds_nothing(value) or is_pseudonym(value):
+        if holds_nothing(value) or is_ours(value):
             return value
         return self._pseudonyms.of("secret", value)
 
@@ -123,31 +138,38 @@ class KeyedRedactor:
         return self.text(marked[3:])
 
     def _clean(self, value: str, excuse: frozenset[str]) -> str:
-        """Until nothing is left to take out: what one pass leaves beside a replaced part may be something itself."""
+        """Until nothing is left to take out: what one pass leaves beside a replaced part may be something itself. Not
+        so where only values of their own shape were replaced: their neighbours see what they saw before."""
         for _ in range(_PASSES):
-            clean = self._once(value, excuse)
-            if clean == value:
+            if is_digest(value):
                 break
+            tried = tries(value)
+            if not tried.any:
+                break
+            clean = self._marked(value, tried)
+            settled = clean == value
+            for rule in tried.personal:
+                if rule.kind not in excuse:
+                    before, clean = clean, self._replace(rule, clean)
+                    settled = settled and (rule.kind in SHAPED or before == clean)
+            if tried.encoded:
+                before, clean = clean, self._encoded(clean)
+                settled = settled and before == clean
             value = clean
+            if settled:
+                break
         return value
 
-    def _once(self, value: str, excuse: frozenset[str]) -> str:
-        if is_digest(value):
-            return value
-        tried = tries(value)
-        if not tried.any:
-            return value
-        value = self._plain(value, tried, excuse)
-        return self._encoded(value) if tried.encoded else value
-
-    def _plain(self, value: str, tried: Tries, excuse: frozenset[str] = frozenset()) -> str:
+    def _marked(self, value: str, tried: Tries) -> str:
         for rule in tried.secrets:
             value = self._replace(rule, value)
-        if tried.fields:
-            value = replace_fields(value, lambda secret: self._pseudonyms.of("secret", secret))
+        return replace_fields(value, self._pseudonyms.of) if tried.fields else value
+
+    def _plain(self, value: str) -> str:
+        tried = tries(value)
+        value = self._marked(value, tried)
         for rule in tried.personal:
-            if rule.kind not in excuse:
-                value = self._replace(rule, value)
+            value = self._replace(rule, value)
         return value
 
     def _replace(self, rule: Rule, text: str) -> str:
@@ -155,7 +177,7 @@ class KeyedRedactor:
 
         def swap(match: re.Match[str]) -> str:
             found = match.group(group)
-            if not rule.check(match) or is_pseudonym(found) or holds_nothing(found):
+            if not rule.check(match) or is_ours(found) or holds_nothing(found):
                 return match.group(0)
             start, end = (i - match.start() for i in match.span(group))
             whole = match.group(0)
@@ -171,7 +193,7 @@ class KeyedRedactor:
 
     def _percent(self, match: re.Match[str]) -> str:
         decoded = unquote(match.group(0))
-        clean = self._plain(decoded, tries(decoded))
+        clean = self._plain(decoded)
         return match.group(0) if clean == decoded else quote(clean, safe=":@")
 
     def _base64(self, match: re.Match[str]) -> str:
@@ -182,7 +204,7 @@ class KeyedRedactor:
             ).decode("ascii")
         except (binascii.Error, UnicodeDecodeError, ValueError):
             return token
-        if not decoded.isprintable() or self._plain(decoded, tries(decoded)) == decoded:
+        if not decoded.isprintable() or self._plain(decoded) == decoded:
             return token
         return self._pseudonyms.of("secret", token)
 
@@ -201,6 +223,6 @@ def _unquoted(value: str) -> tuple[str, str, str]:
 def _first(rule: Rule, text: str) -> bool:
     group = rule.group()
     return any(
-        rule.check(m) and not is_pseudonym(m.group(group)) and not holds_nothing(m.group(group))
+        rule.check(m) and not is_ours(m.group(group)) and not holds_nothing(m.group(group))
         for m in rule.pattern.finditer(text)
     )
