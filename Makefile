@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q install
-PYTEST_FLAGS ?= -n 2
+PYTEST_FLAGS ?= -n 2 --dist loadgroup
 
 .PHONY: demo test lint lock bench clean services readme
 
@@ -45,7 +45,8 @@ lock:
 	$(LOCK) pyproject.toml -o requirements/base.txt
 	$(LOCK) pyproject.toml --extra vectors -o requirements/vectors.txt
 	$(LOCK) pyproject.toml --extra llm -o requirements/llm.txt
-	$(LOCK) pyproject.toml --extra vectors --extra llm --extra test -o requirements/test.txt
+	$(LOCK) pyproject.toml --extra elasticsearch -o requirements/elasticsearch.txt
+	$(LOCK) pyproject.toml --extra vectors --extra llm --extra elasticsearch --extra test -o requirements/test.txt
 	$(LOCK) requirements/build.in -o requirements/build.txt
 
 # The settings table of the README, from the schema.

@@ -38,7 +38,13 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], 
             found.stop()
 
 
-@pytest.fixture(params=[pytest.param(s, marks=pytest.mark.elasticsearch) if "-" in s else s for s in STORES])
+def _param(store: str) -> object:
+    """Tests of one node stand in one group, so that two processes never start the same."""
+    marks = (pytest.mark.elasticsearch, pytest.mark.xdist_group(store)) if "-" in store else ()
+    return pytest.param(store, marks=marks)
+
+
+@pytest.fixture(params=[_param(s) for s in STORES])
 def store(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
