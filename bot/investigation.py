@@ -19,6 +19,7 @@ from bundles.manifest import files_of
 from bundles.pack import size_of, write_zip
 from bundles.trees import trees_of
 from retrieval.errors import RepositoryError
+from retrieval.index.analyzer import VERSION
 from retrieval.model import Alert, Case, CaseSources
 from retrieval.ports import Clock, Embedder, Index, Model, Repository
 
@@ -49,6 +50,7 @@ class Setting:
     windows: Windows = field(default_factory=Windows)
     acl: tuple[str, ...] = ("public",)
     model: Model | None = None
+    patient: bool = False
 
 
 class Investigator:
@@ -79,6 +81,7 @@ class Investigator:
             windows=setting.windows,
             acl=setting.acl,
             model=setting.model,
+            patient=setting.patient,
         )
         try:
             case = await triage(incident_id, alerts, material.sources, tools, wish=wish, progress=progress)
@@ -90,7 +93,7 @@ class Investigator:
         finally:
             if material.release is not None:
                 await material.release()
-        return case, await asyncio.to_thread(pack, case, setting.bundles, trees, material.index.name)
+        return case, await asyncio.to_thread(pack, case, setting.bundles, trees)
 
 
 async def _trees(case: Case, repositories: Mapping[str, Repository]) -> dict[str, bytes]:
@@ -105,9 +108,9 @@ async def _trees(case: Case, repositories: Mapping[str, Repository]) -> dict[str
         return {}
 
 
-def pack(case: Case, folder: Path, trees: Mapping[str, bytes], index: str) -> BundleRef:
-    """Write `folder/INCIDENT.zip`."""
-    versions = {"receipts": own_version(), "index": index, "rules": "1"}
+def pack(case: Case, folder: Path, trees: Mapping[str, bytes]) -> BundleRef:
+    """Write `folder/INCIDENT.zip`. Which store was asked isn't told: every one gives the same answer."""
+    versions = {"receipts": own_version(), "analyzer": str(VERSION), "rules": "1"}
     if case.model is not None:
         versions["model"] = f"{case.model.name} ({case.model.outcome.value})"
     files = files_of(case, versions=versions, sources=trees)

@@ -31,17 +31,17 @@ from bot.mirrors import Mirrors
 from bot.model import Rerun
 from bot.redaction import load_redactor
 from bot.settings import INCIDENTS, Service, Settings, duration_ns
+from bot.store import open_store
 from bot.triage import Windows
 from bot.workshop import make_workshop, prover_of
 from retrieval.embedding import SentenceEmbedder, open_embedder
 from retrieval.errors import BadInput, EmbeddingUnavailable, ModelUnavailable, StoreError
-from retrieval.index import open_index
 from retrieval.kinds.registry import KINDS
 from retrieval.model import Alert, ServiceInfo
 from retrieval.ports import Clock, Embedder, Index, Model, Redactor, Repository
 
 log = logging.getLogger(__name__)
-STORE, REPOS, SERVICES, BUNDLES, SPOOL, ANSWERS = "store", "repos", "services.json", "bundles", "otlp.db", "answers"
+REPOS, SERVICES, BUNDLES, SPOOL, ANSWERS = "repos", "services.json", "bundles", "otlp.db", "answers"
 
 
 async def open_memory(settings: Settings, clock: Clock, metrics: Metrics) -> Memory:
@@ -51,7 +51,7 @@ async def open_memory(settings: Settings, clock: Clock, metrics: Metrics) -> Mem
     """
     redactor = await asyncio.to_thread(load_redactor, settings.data)
     embedder = await embedder_of(settings)
-    index = await open_index(settings.data / STORE, embedder=embedder, redactor=redactor)
+    index = await open_store(settings, embedder=embedder, redactor=redactor)
     try:
         spool = await Spool.open(settings.data / SPOOL)
     except StoreError:

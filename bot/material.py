@@ -34,15 +34,19 @@ async def open_repositories(
     return opened, tuple(problems)
 
 
-def from_folder(folder: Path, redactor: Redactor) -> Load:
-    """Reads a case folder into a throw-away store, which goes when the triage ends."""
+Private = Callable[[], Awaitable[Index]]
+
+
+def from_folder(folder: Path, redactor: Redactor, private: Private | None = None) -> Load:
+    """Reads a case folder into a throw-away store, which goes when the triage ends; `private` opens another than an
+    embedded one."""
 
     async def load(alerts: Sequence[Alert], wish: Rerun | None) -> Material:
         scratch = tempfile.TemporaryDirectory(prefix="receipts-case-")
         sources = await read_sources(folder, redactor=redactor, scratch=Path(scratch.name))
         repositories, problems = await open_repositories(sources.repos)
         sources = structs.replace(sources, problems=(*sources.problems, *problems))
-        index = await open_index(None, redactor=redactor)
+        index = await (private() if private else open_index(None, redactor=redactor))
         await store_sources(index, sources, repositories, Keeping(redactor=redactor))
 
         async def release() -> None:

@@ -62,7 +62,7 @@ class Windows:
 class Tools:
     """What the stages work with. `prover` None: nothing is executed; `embedder` None: search does without vectors;
     `model` None: no language model is asked, and the rules' answer is whole without it.
-    `acl` is what the asker may see."""
+    `acl` is what the asker may see; the `patient` wait for a store that is far away."""
 
     index: Index
     clock: Clock
@@ -72,6 +72,7 @@ class Tools:
     windows: Windows = field(default_factory=Windows)
     acl: tuple[str, ...] = ("public",)
     model: Model | None = None
+    patient: bool = False
 
 
 async def triage(
@@ -96,7 +97,7 @@ async def triage(
     await progress("survey", _known_crash(case))
     case = await _survey(case, tools)
     marks.end("survey")
-    hits = await _retrieve(case, tools)
+    case, hits = await _retrieve(case, tools)
     marks.end("retrieve")
     case = await asyncio.to_thread(conclude, case, hits)
     marks.end("judge")
@@ -212,10 +213,15 @@ async def _survey(case: Case, tools: Tools) -> Case:
     return structs.replace(case, symbols=symbols, calls=calls, crashes=crashes)
 
 
-async def _retrieve(case: Case, tools: Tools) -> list[Hit]:
+async def _retrieve(case: Case, tools: Tools) -> tuple[Case, list[Hit]]:
+    """A search that the store did not answer in time is among the problems: what is told rests on less."""
     asked = [query for _, query in queries(case, acl=tools.acl)]
     at_ns = case.onset.at_ns if case.onset else 0
-    return await retrieve(tools.index, asked, at_ns=at_ns, embedder=tools.embedder)
+    found = await retrieve(tools.index, asked, at_ns=at_ns, embedder=tools.embedder, patient=tools.patient)
+    cut = sorted({(m.leg, m.reason) for m in found.missing if m.reason in ("timeout", "unavailable")})
+    problems = tuple(Problem(source=SourceRef("store"), reason=f"{leg} search: {reason}") for leg, reason in cut)
+    sources = structs.replace(case.sources, problems=(*case.sources.problems, *problems))
+    return structs.replace(case, sources=sources) if problems else case, list(found.hits)
 
 
 def load_span(window: Window | None, alerts: Sequence[Alert], windows: Windows) -> tuple[int, int]:

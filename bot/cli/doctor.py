@@ -19,11 +19,13 @@ from bot.cli.serve import locked
 from bot.gateway import gateway_of
 from bot.live import ANSWERS, known_services
 from bot.settings import Settings, load
+from bot.store import access_of
 from bundles.sandbox.limits import SandboxSettings
 from bundles.sandbox.probe import probe
 from bundles.sandbox.run import Sandbox
 from retrieval.embedding import open_embedder
-from retrieval.errors import BadInput, EmbeddingUnavailable, ModelUnavailable, Reason, StoreLocked
+from retrieval.errors import BadInput, EmbeddingUnavailable, ModelUnavailable, Reason, StoreError, StoreLocked
+from retrieval.index import cluster_version
 from retrieval.model import ModelOutcome
 
 TIMEOUT_S = 5.0
@@ -161,7 +163,13 @@ async def _slack(settings: Settings) -> Finding:
 async def _store(settings: Settings) -> Finding:
     if not settings.store.url:
         return Finding("ok", "embedded, in the data folder")
-    return await _reachable("store.url", settings.store.url, "/")
+    try:
+        version = await asyncio.wait_for(cluster_version(settings.store.url, access=access_of(settings)), TIMEOUT_S)
+    except (BadInput, StoreError) as error:
+        return Finding("broken", str(error), error.remedy)
+    except TimeoutError:
+        return Finding("broken", "store.url does not answer", "check the address and the network policy")
+    return Finding("ok", f"Elasticsearch {version}")
 
 
 async def _model(settings: Settings) -> Finding:

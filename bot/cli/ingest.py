@@ -11,13 +11,13 @@ import click
 from msgspec import structs
 
 from bot.access import Access
-from bot.live import REPOS, STORE, embedder_of, remember_services, retention_ns
+from bot.live import REPOS, embedder_of, remember_services, retention_ns
 from bot.material import open_repositories
 from bot.redaction import load_redactor
 from bot.settings import Settings, load
+from bot.store import open_store
 from retrieval.code.clone import mirror
 from retrieval.errors import BadInput
-from retrieval.index import open_index
 from retrieval.ingest.case_folder import read_files, read_sources
 from retrieval.ingest.repositories import REPOSITORY_NAME
 from retrieval.kinds.storing import Keeping, Stored, store_sources
@@ -54,7 +54,7 @@ async def ingest(settings: Settings, kind: str, paths: Sequence[Path], name: str
     acl, kept = Access(settings.access).documents(), retention_ns(settings)
     keeping = Keeping(redactor=redactor, acl=acl, retention_ns=kept, received_ns=time.time_ns())
     embedder = await embedder_of(settings)
-    index = await open_index(settings.data / STORE, embedder=embedder, redactor=redactor)
+    index = await open_store(settings, embedder=embedder, redactor=redactor)
     try:
         with tempfile.TemporaryDirectory(prefix="receipts-ingest-") as scratch:
             sources = await _read(settings.data, kind, paths, name, redactor, Path(scratch))

@@ -5,10 +5,12 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
+from msgspec import Struct
 
 from bot.app import SystemClock
 from bot.gateway import gateway_of
@@ -19,13 +21,15 @@ from bot.model import BundleRef, IncidentView
 from bot.settings import PREFIX, load
 from bot.slack.terminal import render_text
 from bot.slack.text import clean
+from bot.store import open_private
 from bot.workshop import make_workshop, prover_of
 from bundles.result import result
 from bundles.sandbox.cache import cache_folder
 from retrieval.errors import BadInput
+from retrieval.index.place import place_of
 from retrieval.ingest.redaction import redact, throwaway_redactor
 from retrieval.model import Alert, Case, Problem
-from retrieval.ports import Model, Redactor
+from retrieval.ports import Index, Model, Redactor
 
 MAX_ALERT = 1 << 20
 PROBLEMS_TOLD = 10
@@ -40,10 +44,11 @@ ANSWERS = "answers"  # in the cache: the same question gets the same answer the 
     "--model", default="none", help="language model, reached as the settings under `model` say; none = the rules alone"
 )
 @click.option("--no-sandbox", is_flag=True, help="run no code; the verdict stays below reproduced")
+@click.option("--store", default="", help="an Elasticsearch to work in, under a private prefix that is removed again")
 @click.option("--source", default="alertmanager", help="who sent alert.json")
-def command(case: Path, out: Path, as_json: bool, model: str, no_sandbox: bool, source: str) -> None:
+def command(case: Path, as_json: bool, source: str, **given: Any) -> None:
     """Triage one case folder with a throw-away store."""
-    concluded, bundle = asyncio.run(_run(case, out, source, no_sandbox, model))
+    concluded, bundle = asyncio.run(_run(case, source, Means(**given)))
     _tell_problems(concluded.sources.problems)
     if as_json:
         click.echo(json.dumps(result(concluded, bundle=str(bundle.path)), ensure_ascii=True))
@@ -52,15 +57,25 @@ def command(case: Path, out: Path, as_json: bool, model: str, no_sandbox: bool, 
         click.echo(f"bundle {bundle.path}\nsha256 {bundle.sha256}")
 
 
-async def _run(folder: Path, out: Path, source: str, no_sandbox: bool, model: str = "none") -> tuple[Case, BundleRef]:
+class Means(Struct, frozen=True, kw_only=True):
+    """What a triage works with, as it was asked for."""
+
+    out: Path
+    no_sandbox: bool
+    model: str
+    store: str
+
+
+async def _run(folder: Path, source: str, means: Means) -> tuple[Case, BundleRef]:
     body = await asyncio.to_thread(read_alert, folder)
-    await asyncio.to_thread(_usable, out)
+    await asyncio.to_thread(_usable, means.out)
     alerts = parse_alert(body, source)
     redactor = throwaway_redactor()
-    prover = None if no_sandbox else prover_of(make_workshop(os.environ, redactor))
-    asked = await _model(model)
-    setting = Setting(clock=SystemClock(), bundles=out, prover=prover, model=asked)
-    investigator = Investigator(from_folder(folder, redactor), setting)
+    prover = None if means.no_sandbox else prover_of(make_workshop(os.environ, redactor))
+    private = _private(means.store, redactor) if means.store else None
+    asked = await _model(means.model)
+    setting = Setting(clock=SystemClock(), bundles=means.out, prover=prover, model=asked, patient=True)
+    investigator = Investigator(from_folder(folder, redactor, private), setting)
     try:
         case, bundle = await investigator.run(incident_id_of(body), alerts, wish=None, progress=_progress)
     finally:
@@ -68,6 +83,13 @@ async def _run(folder: Path, out: Path, source: str, no_sandbox: bool, model: st
             await asked.close()
     assert bundle is not None
     return case, bundle
+
+
+def _private(url: str, redactor: Redactor) -> Callable[[], Awaitable[Index]]:
+    """Raises: BadInput."""
+    place_of(url)
+    settings = load(None, os.environ)
+    return lambda: open_private(url, settings, redactor=redactor)
 
 
 async def _model(name: str) -> Model | None:

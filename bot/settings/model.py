@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
 
+from retrieval.errors import BadInput
+from retrieval.index.place import place_of
 from retrieval.models import PROVIDERS
 
 _UNITS_NS = {"ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9, "d": 86400 * 10**9}
@@ -194,8 +196,22 @@ class Slack(Section):
         return bool(self.bot_token.get_secret_value())
 
 
+def _cluster(text: str) -> str:
+    if text:
+        try:
+            place_of(text)
+        except BadInput as error:
+            raise ValueError(f"{str(error).removeprefix('store.url: ')}; {error.remedy}") from error
+    return text
+
+
 class Store(Section):
-    url: HttpUrl = Field(default="", description='"" = embedded in `data`; http(s):// = Elasticsearch')
+    url: Annotated[str, AfterValidator(_cluster)] = Field(
+        default="",
+        description='"" = embedded in `data`; http(s)://HOST:PORT/PREFIX = Elasticsearch, indices PREFIX...',
+    )
+    api_key: SecretStr = Field(default=SecretStr(""), description="Elasticsearch's, in its encoded form")
+    ca_certs: str = Field(default="", description="file of certificates that Elasticsearch is trusted by")
 
 
 class Jobs(Section):

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from retrieval.errors import Reason, StoreError
 from retrieval.index import embedded
+from retrieval.index.place import Access
 from retrieval.ports import Clock, Embedder, Index, Redactor
 
 
@@ -21,10 +22,10 @@ class Opener(Protocol):
     ) -> Awaitable[Index]: ...
 
 
-def _elasticsearch(place: str, **options: Any) -> Awaitable[Index]:
-    """Its client is imported when a cluster is asked for: it costs half a second, and is an extra."""
+def _room() -> Any:
+    """Elasticsearch's. Its client is imported when a cluster is asked for: it costs half a second, and is an extra."""
     try:
-        engine = importlib.import_module("retrieval.index.elasticsearch")
+        return importlib.import_module("retrieval.index.elasticsearch")
     except ImportError as error:
         raise StoreError(
             "Elasticsearch's client is not installed.",
@@ -32,8 +33,17 @@ def _elasticsearch(place: str, **options: Any) -> Awaitable[Index]:
             subject="store.url",
             remedy="pip install '.[elasticsearch]', or leave store.url empty for the embedded store.",
         ) from error
-    opened: Awaitable[Index] = engine.open_engine(place, **options)
+
+
+def _elasticsearch(place: str, **options: Any) -> Awaitable[Index]:
+    opened: Awaitable[Index] = _room().open_engine(place, **options)
     return opened
+
+
+async def cluster_version(url: str, *, access: Access) -> str:
+    """What answers there. Raises: BadInput, StoreError (not installed, refused, no answer)."""
+    version: str = await _room().version_of(url, access)
+    return version
 
 
 ENGINES: dict[str, Opener] = {"embedded": embedded.open_engine, "elasticsearch": _elasticsearch}

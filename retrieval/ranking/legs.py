@@ -14,7 +14,7 @@ from retrieval.ranking.score import DEFAULT, Weights, ranked, score
 
 TIMEOUT_S = 0.45  # of one leg of an outside store (row C3)
 # A store in this process can be slow but not absent, and an answer that depends on a machine's load can't be repeated.
-LOCAL_TIMEOUT_S = 10.0
+PATIENT_TIMEOUT_S = 10.0
 # Of the query's own vectors. A model that is still loading must not keep the first alert waiting (it loads behind).
 MODEL_TIMEOUT_S = 1.0
 LEGS = ("symbolic", "lexical", "dense")
@@ -53,11 +53,12 @@ class _Answer(Struct):
 
 
 async def retrieve(
-    index: Index, queries: Sequence[Query], *, at_ns: int, embedder: Embedder | None = None
-) -> list[Hit]:
-    """The hits of `search` as of a moment, with the default weights, and patience with a store in this process."""
-    patience = LOCAL_TIMEOUT_S if index.name in LOCAL else TIMEOUT_S
-    return list((await search(index, queries, Search(now_ns=at_ns, timeout_s=patience), embedder)).hits)
+    index: Index, queries: Sequence[Query], *, at_ns: int, embedder: Embedder | None = None, patient: bool = False
+) -> Retrieval:
+    """`search` as of a moment, with the default weights. A store in this process is always waited for, another one only
+    by the `patient`: whoever wants the same answer every time more than an early one."""
+    patience = PATIENT_TIMEOUT_S if patient or index.name in LOCAL else TIMEOUT_S
+    return await search(index, queries, Search(now_ns=at_ns, timeout_s=patience), embedder)
 
 
 async def search(index: Index, queries: Sequence[Query], how: Search, embedder: Embedder | None = None) -> Retrieval:

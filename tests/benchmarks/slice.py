@@ -28,8 +28,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bot.intake.sources import registry
-from bot.live import REPOS, STORE, remember_services
+from bot.live import REPOS, remember_services
 from bot.redaction import load_redactor
+from bot.store import STORE
 from retrieval.code.git import open_repository
 from retrieval.context.window import make_window
 from retrieval.embedding import open_embedder

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from retrieval.index import ENGINES
+from retrieval.index import ENGINES, open_index
 from retrieval.ports import Index
 from tests.contract.index_documents import Open
 from tests.elasticsearch.node import VERSIONS, Missing, Node, absent
@@ -60,7 +60,7 @@ def open_store(store: str, request: pytest.FixtureRequest) -> Open:
 
     async def opened(place: Path | None, **options: Any) -> Index:
         if place is None:
-            return await ENGINES[engine](url, temporary=True, **options)
+            return await open_index(url, temporary=True, **options)
         return await ENGINES[engine](f"{url}/{prefixes.setdefault(place, f'test-{uuid4().hex}')}", **options)
 
     return opened

@@ -5,7 +5,7 @@ bodies, `ranking.py` exact scores over what came back, `bulk.py` writing, `clien
 `vectors.py` embedding in the background, `engine.py` the port.
 """
 
-from retrieval.index.elasticsearch.client import Access
+from retrieval.index.elasticsearch.client import version_of
 from retrieval.index.elasticsearch.engine import open_engine
 
-__all__ = ["Access", "open_engine"]
+__all__ = ["open_engine", "version_of"]

@@ -7,61 +7,16 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from elastic_transport import ConnectionTimeout, SerializationError, TlsError, TransportError
 from elasticsearch import ApiError, AsyncElasticsearch, UnsupportedProductError
-from msgspec import Struct
 
 from retrieval.errors import BadInput, Reason, StoreError, StoreUnavailable
+from retrieval.index.place import Access, Place, place_of
 
-DEFAULT_PREFIX = "receipts"
-_PREFIX = re.compile(r"[a-z0-9][a-z0-9_.-]{0,99}")
 _TIMEOUT_S = 30.0
 _LIMITED = frozenset({429, 502, 503, 504})
 _REFUSED = frozenset({401, 403})
-
-
-class Access(Struct, frozen=True):
-    """Who asks: an API key in its encoded form, else what the URL holds, else nobody. `ca_certs` is a file of
-    certificates that a cluster of one's own is trusted by."""
-
-    api_key: str = ""
-    ca_certs: str = ""
-
-
-class Place(Struct, frozen=True):
-    """A cluster and the prefix of our indices there."""
-
-    host: str
-    prefix: str
-    basic: tuple[str, str] | None = None
-
-
-def place_of(url: str) -> Place:
-    """`http(s)://[USER:PASSWORD@]HOST[:PORT][/PREFIX]`; the prefix is `receipts` where none is named.
-
-    Raises: BadInput.
-    """
-    try:
-        parts = urlsplit(url)
-        port = parts.port or (443 if parts.scheme == "https" else 9200)
-    except ValueError as error:
-        raise BadInput("store.url: is no address", subject="store.url", remedy="http(s)://HOST:PORT/PREFIX") from error
-    prefix = parts.path.strip("/") or DEFAULT_PREFIX
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise BadInput(
-            "store.url: is no address of a cluster", subject="store.url", remedy="http(s)://HOST:PORT/PREFIX"
-        )
-    if not _PREFIX.fullmatch(prefix):
-        raise BadInput(
-            f"store.url: {prefix[:40]!r} cannot begin the names of indices",
-            subject="store.url",
-            remedy="lower-case letters, digits and . _ - only",
-        )
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    basic = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
-    return Place(f"{parts.scheme}://{host}:{port}", prefix, basic)
 
 
 def connect(place: Place, access: Access) -> AsyncElasticsearch:
@@ -69,8 +24,6 @@ def connect(place: Place, access: Access) -> AsyncElasticsearch:
     options: dict[str, Any] = {}
     if access.api_key:
         options["api_key"] = access.api_key
-    elif place.basic:
-        options["basic_auth"] = place.basic
     if access.ca_certs and place.host.startswith("https"):
         options["ca_certs"] = access.ca_certs
     try:
@@ -81,6 +34,13 @@ def connect(place: Place, access: Access) -> AsyncElasticsearch:
         raise BadInput(
             "store.ca_certs: cannot be used", subject="store.ca_certs", remedy="a file of PEM certificates"
         ) from error
+
+
+async def version_of(url: str, access: Access) -> str:
+    """The number of what answers. Raises: BadInput, StoreUnavailable, StoreError."""
+    async with connect(place_of(url), access) as client:
+        with asked("say what it is"):
+            return str((await client.info())["version"]["number"])
 
 
 @contextmanager

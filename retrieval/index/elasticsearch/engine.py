@@ -19,12 +19,13 @@ from retrieval.index.analyzer import analyze
 from retrieval.index.bm25 import query_terms
 from retrieval.index.elasticsearch import bodies, ranking
 from retrieval.index.elasticsearch.bulk import Operation, Rejected, Writer
-from retrieval.index.elasticsearch.client import Access, asked, connect, place_of, refusal
+from retrieval.index.elasticsearch.client import asked, connect, refusal
 from retrieval.index.elasticsearch.indices import Indices
 from retrieval.index.elasticsearch.mapping import digest, week_end_ns, word
 from retrieval.index.elasticsearch.sources import document_of, prepare, vector_of
 from retrieval.index.elasticsearch.vectors import Vectorizer
 from retrieval.index.overlap import items, jaccard
+from retrieval.index.place import Access, place_of
 from retrieval.index.records import clamped, refuse_secrets
 from retrieval.index.vectors import unit
 from retrieval.model import Document, Hit, Query

@@ -4,6 +4,7 @@ PREFIX-KIND[-WEEK]  documents, all of them behind the alias PREFIX
 PREFIX-state        names of snapshots            PREFIX-rejected  what the server would not take
 """
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 
 from elasticsearch import AsyncElasticsearch, BadRequestError, NotFoundError
@@ -31,6 +32,7 @@ class Indices:
         self._client, self._dimensions = client, dimensions
         self.prefix = self.alias = prefix
         self.dirty = False
+        self._refreshing = asyncio.Lock()
         self._known: set[str] = set()
         self._state, self._rejected = f"{prefix}-state", f"{prefix}-rejected"
 
@@ -115,10 +117,17 @@ class Indices:
         return sorted(moved)
 
     async def refresh(self) -> None:
-        if self.dirty:
+        """Whoever asks meanwhile waits: a question must not overtake the refresh that it needs."""
+        async with self._refreshing:
+            if not self.dirty:
+                return
             self.dirty = False
-            with asked("refresh"):
-                await self._client.indices.refresh(index=self.alias, ignore_unavailable=True)
+            try:
+                with asked("refresh"):
+                    await self._client.indices.refresh(index=self.alias, ignore_unavailable=True)
+            except BaseException:
+                self.dirty = True
+                raise
 
     async def drop(self, names: Sequence[str]) -> int:
         """Delete whole indices; returns how many documents they held."""

@@ -65,10 +65,10 @@ _CERTAIN = {
     "card": "card_number card_no card_num credit_card credit_card_number cc_number debit_card_number pan",
     "secret": "sid sess phpsessid jsessionid asp_net_session_id connect_sid laravel_session",
 }
+# Not among them: authors, owners, assignees. At three in the morning one asks who wrote a commit.
 _DOUBTFUL = {
     "person": """
-        name names display_name client_name user_name client user owner owner_name author author_name attn signed_by
-        requested_by approved_by assignee reporter to_name from_name
+        name names display_name client_name user_name client user attn to_name from_name
     """,
     "postal": "address addr location residence",
 }

@@ -21,9 +21,9 @@ async def found(folder: Path, *names: str, **environ: str) -> list[Finding]:
     return [answers[name] for name in names]
 
 
-async def answering(status: int, answer: object) -> TestServer:
+async def answering(status: int, answer: object, headers: dict[str, str] | None = None) -> TestServer:
     async def handler(request: web.Request) -> web.Response:
-        return web.json_response(answer, status=status)
+        return web.json_response(answer, status=status, headers=headers)
 
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", handler)
@@ -49,12 +49,41 @@ async def test_a_service_that_does_not_answer_is_broken(tmp_path: Path) -> None:
 async def test_a_service_is_as_it_answers(tmp_path: Path, status: int, state: str) -> None:
     server = await answering(status, {})
     url = str(server.make_url("")).rstrip("/")
-    environ = {"RECEIPTS_ALERTMANAGER__URL": url, "RECEIPTS_STORE__URL": url}
 
-    findings = await found(tmp_path, "alertmanager", "store", **environ)
+    (finding,) = await found(tmp_path, "alertmanager", RECEIPTS_ALERTMANAGER__URL=url)
     await server.close()
 
-    assert [finding.state for finding in findings] == [state, state]
+    assert finding.state == state
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "state", "what"),
+    [
+        (200, {"X-Elastic-Product": "Elasticsearch"}, "ok", "Elasticsearch 8.19.9"),
+        (200, {}, "broken", "What answers at store.url is not Elasticsearch."),
+        (
+            401,
+            {"X-Elastic-Product": "Elasticsearch"},
+            "broken",
+            "Elasticsearch does not allow us to say what it is (401).",
+        ),
+    ],
+)
+async def test_a_cluster_is_asked_what_it_is(
+    tmp_path: Path, status: int, headers: dict[str, str], state: str, what: str
+) -> None:
+    server = await answering(status, {"version": {"number": "8.19.9"}}, headers)
+    (finding,) = await found(tmp_path, "store", RECEIPTS_STORE__URL=str(server.make_url("")).rstrip("/"))
+    await server.close()
+
+    assert (finding.state, finding.what) == (state, what)
+    assert finding.remedy or state == "ok"
+
+
+async def test_a_cluster_that_does_not_answer_is_broken(tmp_path: Path) -> None:
+    (finding,) = await found(tmp_path, "store", RECEIPTS_STORE__URL="http://127.0.0.1:9")
+
+    assert (finding.state, finding.what) == ("broken", "Elasticsearch does not answer.")
 
 
 @pytest.mark.parametrize(

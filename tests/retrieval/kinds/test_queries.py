@@ -86,7 +86,7 @@ async def test_the_store_answers_with_what_explains_the_incident() -> None:
     )
     await index.put(list(KINDS["diff"].documents(Material(sources=made.sources, commits=commits))))
 
-    hits = await retrieve(index, [query for _, query in queries(made)], at_ns=ONSET)
+    hits = (await retrieve(index, [query for _, query in queries(made)], at_ns=ONSET)).hits
 
     assert hits[0].document.error_signature
     diffs = [h.document.keys["commit_sha"] for h in hits if h.document.kind == "diff"]

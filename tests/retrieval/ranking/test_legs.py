@@ -77,7 +77,7 @@ async def test_what_all_legs_find_comes_first(index: Index) -> None:
     assert found.missing == ()
     assert found.hits[0].parts["symbol"] == 1.0
     assert set(found.hits[0].parts) == {"symbol", "path", "lexical", "dense", "recency"}
-    assert ids(await retrieve(index, ASKED, at_ns=100, embedder=WordVectors())) == ids(found.hits)
+    assert ids((await retrieve(index, ASKED, at_ns=100, embedder=WordVectors())).hits) == ids(found.hits)
 
 
 async def test_order_of_queries_and_repetition_change_nothing(index: Index) -> None:
