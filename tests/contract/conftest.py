@@ -1,6 +1,5 @@
 """What the contract suites run over."""
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -10,32 +9,9 @@ import pytest
 from retrieval.index import ENGINES, open_index
 from retrieval.ports import Index
 from tests.contract.index_documents import Open
-from tests.elasticsearch.node import VERSIONS, Missing, Node, absent
+from tests.elasticsearch.node import VERSIONS
 
 STORES = ("embedded", *(f"elasticsearch-{version}" for version in VERSIONS))
-
-
-@pytest.fixture(scope="session")
-def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Node]]:
-    """A node of a version, started when it is first asked for."""
-    running: dict[str, Node | Missing] = {}
-
-    def node(version: str) -> Node:
-        if version not in running:
-            try:
-                running[version] = Node(version, tmp_path_factory.mktemp("node")).start()
-            except Missing as missing:
-                running[version] = missing
-        found = running[version]
-        if isinstance(found, Missing):
-            absent(str(found))
-        assert isinstance(found, Node)
-        return found
-
-    yield node
-    for found in running.values():
-        if isinstance(found, Node):
-            found.stop()
 
 
 def _param(store: str) -> object:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -50,10 +51,15 @@ class WordVectors:
     def _of(self, text: str) -> tuple[float, ...]:
         total = np.zeros(self.dimensions)
         for word in text.lower().split():
-            seed = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=4).digest(), "little")
-            total += np.random.default_rng(seed).standard_normal(self.dimensions)
+            total += _direction(word, self.dimensions)
         length = float(np.linalg.norm(total))
         return tuple(float(v) for v in (total / length if length else total))
+
+
+@lru_cache(maxsize=20_000)
+def _direction(word: str, dimensions: int) -> np.ndarray:
+    seed = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=4).digest(), "little")
+    return np.random.default_rng(seed).standard_normal(dimensions)
 
 
 def document(key: str, text: str = "payment declined", **fields: Any) -> Document:
