@@ -20,8 +20,9 @@ lint: $(VENV)/.test
 	$(BIN)/lint-imports --config pyproject.toml
 
 # The real services that tests talk to; without root or apt-get the tests that need them say so and are skipped.
-services:
+services: $(VENV)/.test
 	@sh tests/install_services.sh
+	@$(BIN)/python -m tests.elasticsearch.node
 
 bench: $(VENV)/.test
 	$(BIN)/python -m tests.benchmarks

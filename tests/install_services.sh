@@ -1,12 +1,19 @@
 #!/bin/sh
-# Installs the servers that tests talk to for real (Debian's Alertmanager), where that can be done without asking.
+# Installs what the tests talk to for real, where that can be done without asking: Debian's Alertmanager, and a JDK with
+# Maven, which fetches Elasticsearch.
 set -eu
-if command -v prometheus-alertmanager > /dev/null || command -v alertmanager > /dev/null; then exit 0; fi
+wanted=""
+command -v prometheus-alertmanager > /dev/null || command -v alertmanager > /dev/null || wanted="prometheus-alertmanager"
+command -v javac > /dev/null || wanted="$wanted openjdk-17-jdk-headless"
+command -v mvn > /dev/null || wanted="$wanted maven"
+if [ -z "$wanted" ]; then exit 0; fi
 if [ "$(id -u)" != 0 ] || ! command -v apt-get > /dev/null; then
-    echo "prometheus-alertmanager is not installed: the tests that need it are skipped"
+    echo "not installed: $wanted. The tests that need it are skipped"
     exit 0
 fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
-# Only the program: its service must not start here.
-apt-get install -qqy --no-install-recommends prometheus-alertmanager > /dev/null || echo "prometheus-alertmanager could not be installed"
+# Only the programs: no service may start here.
+for one in $wanted; do
+    apt-get install -qqy --no-install-recommends "$one" > /dev/null || echo "$one could not be installed"
+done

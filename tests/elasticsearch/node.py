@@ -135,3 +135,17 @@ def absent(reason: str) -> None:
     if os.environ.get("RECEIPTS_TEST_REQUIRE_SERVICES"):
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+def main() -> int:
+    """Fetch and compile what the nodes need, so that no test waits for it; what is missing is said."""
+    for version in VERSIONS:
+        try:
+            built(version, jdk(version))
+        except Missing as missing:
+            print(f"Elasticsearch {version}: {missing}. The tests that need it are skipped")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
