@@ -23,8 +23,10 @@ from retrieval.model.case import (
 from retrieval.model.change import Commit, ConfigChange, Deploy, FileChange, FlagChange, Hunk
 from retrieval.model.code import Frame, StackTrace, Symbol
 from retrieval.model.document import Document, Hit, Query
+from retrieval.model.environment import EnvironmentDelta, EnvironmentFingerprint, environment_delta, value_shape
 from retrieval.model.evidence import Claim, Evidence, Hypothesis
 from retrieval.model.proof import Attempt, Bisect, ErrorSignature, Patch, Proof, RecoveredInput
+from retrieval.model.runtime import DumpedThread, FileCoverage, Profile, ProfileRow, ThreadDump
 from retrieval.model.telemetry import (
     ExceptionInfo,
     LogRecord,
@@ -53,10 +55,14 @@ __all__ = [
     "CrashGroup",
     "Deploy",
     "Document",
+    "DumpedThread",
+    "EnvironmentDelta",
+    "EnvironmentFingerprint",
     "ErrorSignature",
     "Evidence",
     "ExceptionInfo",
     "FileChange",
+    "FileCoverage",
     "FlagChange",
     "Frame",
     "Hit",
@@ -70,6 +76,8 @@ __all__ = [
     "Patch",
     "Postmortem",
     "Problem",
+    "Profile",
+    "ProfileRow",
     "Proof",
     "Query",
     "Question",
@@ -88,7 +96,10 @@ __all__ = [
     "Suspect",
     "Symbol",
     "TestResult",
+    "ThreadDump",
     "Topology",
     "Verdict",
     "Window",
+    "environment_delta",
+    "value_shape",
 ]

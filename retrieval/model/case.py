@@ -9,8 +9,10 @@ from retrieval.model.alert import Alert
 from retrieval.model.asked import ModelUse
 from retrieval.model.change import Commit, ConfigChange, Deploy, FlagChange
 from retrieval.model.code import Symbol
+from retrieval.model.environment import EnvironmentFingerprint
 from retrieval.model.evidence import Evidence, Hypothesis
 from retrieval.model.proof import ErrorSignature, Proof
+from retrieval.model.runtime import FileCoverage, Profile, ThreadDump
 from retrieval.model.telemetry import LogRecord, Postmortem, Problem, Series, Span, TestResult
 from retrieval.model.verdict import Verdict
 
@@ -38,6 +40,10 @@ class CaseSources(Struct, frozen=True, kw_only=True):
     config: tuple[ConfigChange, ...] = ()
     tests: tuple[TestResult, ...] = ()
     postmortems: tuple[Postmortem, ...] = ()
+    dumps: tuple[ThreadDump, ...] = ()
+    profiles: tuple[Profile, ...] = ()
+    coverage: tuple[FileCoverage, ...] = ()
+    environments: tuple[EnvironmentFingerprint, ...] = ()
     services: dict[str, ServiceInfo] = field(default_factory=dict)
     repos: dict[str, Path] = field(default_factory=dict)
     contracts: dict[str, tuple[str, ...]] = field(default_factory=dict)
