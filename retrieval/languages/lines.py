@@ -28,13 +28,20 @@ _BEFORE_TEXT = ":=,[({ \t"
 _QUOTED = {quote: re.compile(rf"(?:[^\\{quote}]|\\.)*+", re.DOTALL) for quote in ('"', "'")}
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "", '"': '"', "'": "'", "\\": "\\", "/": "/"}
+_ANSI = re.compile(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\))")
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[A-Za-z]")
 
 
 def split_lines(text: str) -> list[str]:
-    """Lines without their ends, each cut at `MAX_LINE`; only line feeds separate (a message may hold form feeds)."""
-    return [line.rstrip("\r")[:MAX_LINE] for line in text.split("\n")]
+    """Lines without their ends and colours, each cut at `MAX_LINE`; only line feeds separate (a message may hold form
+    feeds)."""
+    return [line.rstrip("\r")[:MAX_LINE] for line in strip_ansi(text).split("\n")]
+
+
+def strip_ansi(text: str) -> str:
+    """The text without a terminal's control sequences (ECMA-48: CSI and the titles that OSC sets)."""
+    return _ANSI.sub("", text) if "\x1b" in text else text
 
 
 def unescape(lines: list[str], marker: re.Pattern[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a process looked like from inside: threads and their locks, profiles, heap reports, what tests ran (rows A1, A13).
+"""What a process looked like from inside: threads, locks, profiles, heaps, covered lines (rows A1, A13).
 
 `time_ns` is 0 where a report does not say when it was taken.
 """
@@ -12,7 +12,7 @@ from retrieval.model.telemetry import SourceRef
 class DumpedThread(Struct, frozen=True, kw_only=True):
     """One thread, task or goroutine at the moment of the dump; frames **outermost first**.
 
-    `holds` and `waits_for` are ids of locks as the runtime prints them. `waits_ns` is how long it has been waiting where
+    `holds` and `waits_for` are ids of locks as the runtime prints them. `waits_ns` is how long it has waited where
     the runtime tells, `count` how many threads of the same stack this one stands for.
     """
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from retrieval.languages.chain import Item, link
 from retrieval.model import StackTrace
 
-_MAX_DEPTH = 16  # the runtime itself prints ten levels
+MAX_DEPTH = 16  # the runtime itself prints ten levels
 _OPEN = re.compile(r"^(\s*)\+ Exception Group Traceback \(most recent call last\):\s*$")
 _BODY = re.compile(r"^(\s*)\|(?: (.*))?$")
 _FIRST = re.compile(r"^(\s*)\+-\+-{3,} .{1,20} -{3,}\s*$")
@@ -47,7 +47,7 @@ def block(lines: list[str], at: int) -> tuple[list[str], int]:
 def read(lines: list[str], depth: int, scan: Scan) -> list[Item]:
     """The traces and link sentences of one drawing."""
     opening = _OPEN.match(lines[0])
-    root = _Node(column=len(opening[1]) if opening else 0, segments=[_Segment(lines=[lines[0].strip(" +")])])
+    root = _Node(column=len(opening[1]) if opening else 0, segments=[_Segment(lines=[lines[0].strip().lstrip("+ ")])])
     stack = [root]
     for line in lines[1:]:
         _place(line, stack)
@@ -73,7 +73,7 @@ def _place(line: str, stack: list[_Node]) -> None:
 
 
 def _branch(stack: list[_Node], column: int) -> None:
-    if len(stack) > _MAX_DEPTH:
+    if len(stack) > MAX_DEPTH:
         return
     node = _Node(column=column)
     segments = stack[-1].segments

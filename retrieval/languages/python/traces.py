@@ -58,7 +58,7 @@ def scan(lines: list[str], depth: int = 0) -> list[tuple[int, Item]]:
         if kind:
             found.append((at, kind))
             at += 1
-        elif groups.opens(line):
+        elif depth <= groups.MAX_DEPTH and groups.opens(line):
             block, end = groups.block(lines, at)
             found += [(at, item) for item in groups.read(block, depth, scan)]
             at = end
