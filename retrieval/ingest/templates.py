@@ -23,7 +23,8 @@ _MAX_CLUSTERS = 100  # of one branch; beyond, a line joins the nearest one, so t
 _MAX_TOKENS = 60
 _LINE_CAP = 2_000  # characters of a line that are read
 
-_DIGIT = re.compile(r"\d")
+_FIGURED = re.compile(r"(?:(?<= )|^)[^\d ]*\d[^ ]*")
+_TWO_WORDS = re.compile(r"\d{4}-\d\d-\d\d \d")  # the only thing that is masked across a blank
 _TIME = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?|\d\d:\d\d:\d\d(?:[.,]\d+)?"
 _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 # One alternation, so that a line is scanned once; the group's name is the placeholder.
@@ -85,24 +86,21 @@ def mask(line: str) -> str:
 
     Whatever is masked holds a digit, so that most words of a line need not be looked at closely.
     """
-    tokens: list[str] = []
-    run: list[str] = []  # neighbours that hold a digit: a time may be two
-    for word in line[:_LINE_CAP].split():
-        if _DIGIT.search(word):
-            run.append(word)
-            continue
-        if run:
-            tokens += _masked(" ".join(run)).split()
-            run = []
-        tokens.append(word)
-    if run:
-        tokens += _masked(" ".join(run)).split()
-    return " ".join(tokens[:_MAX_TOKENS])
+    text = " ".join(line[:_LINE_CAP].split())
+    if "-" in text and ":" in text and _TWO_WORDS.search(text):
+        text = _MASK.sub(_placeholder, text)
+    else:
+        text = _FIGURED.sub(lambda word: _masked(word.group()), text)
+    return text if text.count(" ") < _MAX_TOKENS else " ".join(text.split()[:_MAX_TOKENS])
 
 
-@lru_cache(maxsize=8_192)
-def _masked(words: str) -> str:
-    return _MASK.sub(lambda match: f"<{match.lastgroup}>", words)
+@lru_cache(maxsize=16_384)
+def _masked(word: str) -> str:
+    return _MASK.sub(_placeholder, word)
+
+
+def _placeholder(match: re.Match[str]) -> str:
+    return f"<{match.lastgroup}>"
 
 
 def template_id(text: str) -> str:

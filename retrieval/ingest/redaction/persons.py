@@ -89,10 +89,6 @@ def _tables(certain: bool) -> dict[str, list[str]]:
 
 _TABLES = {certain: _tables(certain) for certain in (True, False)}
 _ENDINGS = {certain: {k: _ending(names) for k, names in table.items()} for certain, table in _TABLES.items()}
-# Each name holds one of these.
-WORDS = frozenset(
-    max(name.split("_"), key=len) for table in _TABLES.values() for names in table.values() for name in names
-)
 _MACHINE = re.compile(
     r"(?:^|_)(?:service|host|server|pod|node|container|image|file|class|method|function|module|package|table|column|db|"
     r"database|bucket|queue|topic|job|task|metric|event|rule|alert|index|cluster|namespace|region|zone|thread|logger|"

@@ -51,7 +51,7 @@ class Pseudonyms:
     def __init__(self, key: bytes, key_id: str) -> None:
         if len(key) < 16:
             raise ValueError("a redaction key needs at least 16 bytes")
-        self._key = key if len(key) <= _MAX_KEY else hashlib.blake2b(key).digest()
+        self.key = key if len(key) <= _MAX_KEY else hashlib.blake2b(key).digest()
         self.key_id = key_id
         self._shapes: dict[str, Callable[[str], str]] = {
             "email": self._mail,
@@ -68,7 +68,7 @@ class Pseudonyms:
 
     def _digest(self, kind: str, value: str) -> bytes:
         person = kind.encode()[:16]
-        return hashlib.blake2b(value.encode("utf-8", "replace"), key=self._key, person=person, digest_size=16).digest()
+        return hashlib.blake2b(value.encode("utf-8", "replace"), key=self.key, person=person, digest_size=16).digest()
 
     def _number(self, kind: str, value: str) -> int:
         return int.from_bytes(self._digest(kind, value), "big")

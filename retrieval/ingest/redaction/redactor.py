@@ -4,11 +4,13 @@ import base64
 import binascii
 import re
 from collections.abc import Iterable
+from typing import Any
 from urllib.parse import quote, unquote
 
 from retrieval.ingest.redaction.fields import fields, replace_fields
 from retrieval.ingest.redaction.gates import BASE64, Tries, is_digest, tries
 from retrieval.ingest.redaction.keys import excused, holds_nothing, looks_like_key, names_address, strength, words
+from retrieval.ingest.redaction.memo import Memo
 from retrieval.ingest.redaction.personal import PERSONAL
 from retrieval.ingest.redaction.persons import personal, tells
 from retrieval.ingest.redaction.pseudonyms import SHAPED, Pseudonyms, is_ours
@@ -17,8 +19,8 @@ from retrieval.ingest.redaction.rules import Rule
 # Not a secret, and meant not to be: it makes a run without settings repeatable, byte for byte, anywhere. Whoever knows
 # it can test a guess against a pseudonym, so a server takes its key from the settings.
 _THROWAWAY_KEY = b"receipts: a run without settings uses this public key"
-_REMEMBERED = 10_000
-_LONGEST_REMEMBERED = 2_048
+_REMEMBERED, _REMEMBERED_CHARACTERS = 30_000, 8_000_000
+_LONGEST_REMEMBERED = 8_192
 _PASSES = 4
 _MAX_DEPTH = 24
 
@@ -40,8 +42,14 @@ class KeyedRedactor:
         Raises: ValueError (the key is too short)."""
         self._pseudonyms = Pseudonyms(key, key_id)
         self.key_id = key_id
-        self._seen: dict[str, str] = {}
-        self._fields: dict[tuple[str, str], str] = {}
+        # What came out is remembered as well as what went in: a text passes several doors, and a door has to look only
+        # at what has passed none.
+        self._seen = Memo[str, str](_REMEMBERED, _REMEMBERED_CHARACTERS)
+        self._fields = Memo[tuple[str, str], str](_REMEMBERED, _REMEMBERED_CHARACTERS)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process is given the key and begins with nothing remembered."""
+        return KeyedRedactor, (self._pseudonyms.key, self.key_id)
 
     def text(self, value: str) -> str:
         if len(value) < 6:
@@ -49,28 +57,30 @@ class KeyedRedactor:
         known = self._seen.get(value)
         if known is not None:
             return known
-        clean = self._clean(value, frozenset())
+        clean, settled = self._clean(value, frozenset())
         if len(value) <= _LONGEST_REMEMBERED:
-            if len(self._seen) >= _REMEMBERED:
-                self._seen.clear()
-            self._seen[value] = clean
+            self._seen.keep(value, clean, len(value))
+            if settled and clean != value:
+                self._seen.keep(clean, clean, len(clean))
         return clean
 
     def value(self, key: str, value: object) -> object:
         """A field's value with the field's name taken into account; dicts, lists and tuples are walked, other types
         than text are returned as they are."""
-        if isinstance(value, str) and len(value) < 200:
-            known = self._fields.get((key, value))
-            if known is None:
-                known = self._field(key, value, strength(key))
-                if len(self._fields) >= _REMEMBERED:
-                    self._fields.clear()
-                self._fields[key, value] = known
-            return known
-        return self._value(key, value, strength(key), 0)
+        if not isinstance(value, str):
+            return self._value(key, value, strength(key), 0)
+        if len(value) > _LONGEST_REMEMBERED:
+            return self._field(key, value, strength(key))
+        known = self._fields.get((key, value))
+        if known is None:
+            known = self._field(key, value, strength(key))
+            self._fields.keep((key, value), known, len(value))
+        return known
 
     def survivors(self, text: str) -> Iterable[str]:
         """Names of the detectors that still match, sorted; empty when clean."""
+        if self._seen.get(text) == text:
+            return []
         tried = tries(text)
         found = {rule.kind for rule in (*tried.secrets, *tried.personal) if _first(rule, text)}
         if tried.fields:
@@ -117,7 +127,7 @@ class KeyedRedactor:
             if tells(person, inner) and not is_ours(inner) and not holds_nothing(inner):
                 return f"{prefix}{mark}{self._pseudonyms.of(person.kind, inner)}{mark}"
         if excuse := excused(key):
-            return self._clean(value, excuse)
+            return self._clean(value, excuse)[0]
         if names_address(key) and len(value) < 80:
             return self._address_field(value)
         return self.text(value)
@@ -137,15 +147,16 @@ class KeyedRedactor:
             marked = self._replace(rule, marked)
         return self.text(marked[3:])
 
-    def _clean(self, value: str, excuse: frozenset[str]) -> str:
-        """Until nothing is left to take out: what one pass leaves beside a replaced part may be something itself. Not
-        so where only values of their own shape were replaced: their neighbours see what they saw before."""
+    def _clean(self, value: str, excuse: frozenset[str]) -> tuple[str, bool]:
+        """Until nothing is left to take out, and whether that was reached: what one pass leaves beside a replaced part
+        may be something itself. Not so where only values of their own shape were replaced: their neighbours see what
+        they saw before."""
         for _ in range(_PASSES):
             if is_digest(value):
-                break
+                return value, True
             tried = tries(value)
             if not tried.any:
-                break
+                return value, True
             clean = self._marked(value, tried)
             settled = clean == value
             for rule in tried.personal:
@@ -157,8 +168,8 @@ class KeyedRedactor:
                 settled = settled and before == clean
             value = clean
             if settled:
-                break
-        return value
+                return value, True
+        return value, False
 
     def _marked(self, value: str, tried: Tries) -> str:
         for rule in tried.secrets:

@@ -133,7 +133,7 @@ SECRETS: tuple[Rule, ...] = (
             "rzp_",
         ),
     ),
-    shaped("service-token", r"\bSK[0-9a-f]{32}\b", "SK[0a-f]{32}"),
+    shaped("service-token", r"\bSK[0-9a-f]{32}\b", "SK[0a-f]{32}", ("SK",)),
     literal(
         "webhook",
         r"(?:discord(?:app)?\.com/api/(?:v\d+/)?webhooks/|webhook\.office\.com/webhookb2/|"

@@ -217,8 +217,16 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for i in range(50):
         assert redactor.text(f"password=hunter{i}") == REDACTOR.text(f"password=hunter{i}")
         assert redactor.value("password", f"hunter{i}") == REDACTOR.value("password", f"hunter{i}")
+    assert len(redactor._seen) <= 22
+    assert len(redactor._fields) <= 22
+
+
+def test_what_is_remembered_is_bounded_in_characters_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retrieval.ingest.redaction.redactor._REMEMBERED_CHARACTERS", 1_000)
+    redactor = throwaway_redactor()
+    for i in range(50):
+        redactor.text(f"nothing here {i} " * 20)
     assert len(redactor._seen) <= 10
-    assert len(redactor._fields) <= 10
 
 
 def test_long_text_is_redacted_as_short_text_is() -> None:
