@@ -4,11 +4,13 @@ import asyncio
 import os
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from pathlib import Path
 
 import click
-from msgspec import structs
+from msgspec import Struct, structs
 
 from bot.access import Access
 from bot.live import REPOS, embedder_of, remember_services, retention_ns
@@ -18,10 +20,11 @@ from bot.settings import Settings, load
 from bot.store import open_store
 from retrieval.code.clone import mirror
 from retrieval.errors import BadInput
-from retrieval.ingest.case_folder import read_files, read_sources
+from retrieval.ingest.case_folder import read_sources
 from retrieval.ingest.repositories import REPOSITORY_NAME
+from retrieval.ingest.streaming import stream_files
 from retrieval.kinds.storing import Keeping, Stored, store_sources
-from retrieval.model import CaseSources, ServiceInfo
+from retrieval.model import CaseSources, Problem, ServiceInfo
 from retrieval.ports import Redactor
 
 KINDS = ("traces", "logs", "metrics", "repo", "deploys", "flags", "config", "contracts", "junit", "postmortems", "case")
@@ -35,18 +38,30 @@ KINDS = ("traces", "logs", "metrics", "repo", "deploys", "flags", "config", "con
 def command(kind: str, paths: tuple[Path, ...], config: Path | None, name: str) -> None:
     """Put into the store what KIND says. The server must be stopped: the store has one writer."""
     settings = load(config, os.environ)
-    stored, sources = asyncio.run(ingest(settings, kind, paths, name))
-    for problem in sources.problems:
+    ingested = asyncio.run(ingest(settings, kind, paths, name))
+    for problem in ingested.problems:
         click.echo(f"{problem.source}: {problem.reason}", err=True)
-    for skipped in stored.skipped:
+    for skipped in ingested.stored.skipped:
         click.echo(f"{skipped.subject}: left out ({skipped.reason})", err=True)
-    for found, count in sorted(stored.counts.items()):
+    for found, count in sorted(ingested.stored.counts.items()):
         if count:
             click.echo(f"{count} {found} documents")
 
 
-async def ingest(settings: Settings, kind: str, paths: Sequence[Path], name: str = "") -> tuple[Stored, CaseSources]:
-    """What was stored and what was read.
+class Ingested(Struct, frozen=True):
+    """What was stored, and what could not be used of what was read."""
+
+    stored: Stored
+    problems: tuple[Problem, ...] = ()
+
+    def with_more(self, stored: Stored, problems: Sequence[Problem]) -> "Ingested":
+        counts = Counter(self.stored.counts) + Counter(stored.counts)
+        skipped = (*self.stored.skipped, *stored.skipped)
+        return Ingested(Stored(dict(counts), skipped), (*self.problems, *problems))
+
+
+async def ingest(settings: Settings, kind: str, paths: Sequence[Path], name: str = "") -> Ingested:
+    """Everything, batch by batch where it comes in batches.
 
     Raises: BadInput, StoreLocked (the server is running), StoreError, RepositoryError.
     """
@@ -55,33 +70,46 @@ async def ingest(settings: Settings, kind: str, paths: Sequence[Path], name: str
     keeping = Keeping(redactor=redactor, acl=acl, retention_ns=kept, received_ns=time.time_ns())
     embedder = await embedder_of(settings)
     index = await open_store(settings, embedder=embedder, redactor=redactor)
+    ingested = Ingested(Stored({}))
     try:
         with tempfile.TemporaryDirectory(prefix="receipts-ingest-") as scratch:
-            sources = await _read(settings.data, kind, paths, name, redactor, Path(scratch))
-            repositories, problems = await open_repositories(sources.repos)
-            sources = structs.replace(sources, problems=(*sources.problems, *problems))
-            stored = await store_sources(index, sources, repositories, keeping)
+            work = Work(settings.data, Path(scratch), redactor, name)
+            async with aclosing(_read(work, kind, paths)) as batches:
+                async for sources in batches:
+                    repositories, problems = await open_repositories(sources.repos)
+                    stored = await store_sources(index, sources, repositories, keeping)
+                    ingested = ingested.with_more(stored, (*sources.problems, *problems))
+                    if sources.services and kind in ("case", "repo"):
+                        await asyncio.to_thread(remember_services, settings.data, sources.services)
     finally:
         await index.close()
         if embedder is not None:
             await embedder.close()
-    if sources.services and kind in ("case", "repo"):
-        await asyncio.to_thread(remember_services, settings.data, sources.services)
-    return stored, sources
+    return ingested
 
 
-async def _read(
-    data: Path, kind: str, paths: Sequence[Path], name: str, redactor: Redactor, scratch: Path
-) -> CaseSources:
+class Work(Struct, frozen=True):
+    """Where to read into, and how; `name` is a repository's that is not its folder's."""
+
+    data: Path
+    scratch: Path
+    redactor: Redactor
+    name: str
+
+
+async def _read(work: Work, kind: str, paths: Sequence[Path]) -> AsyncGenerator[CaseSources, None]:
     if kind == "repo":
-        return await _repositories(data, {name or _name(path): path for path in paths})
-    if kind != "case":
-        return await read_files(kind, paths, redactor=redactor)
-    if len(paths) != 1:
-        raise BadInput("ingest case takes one folder at a time", remedy="call it once for each")
-    sources = await read_sources(paths[0], redactor=redactor, scratch=scratch)
-    kept = await _repositories(data, sources.repos)
-    return structs.replace(sources, repos=kept.repos)
+        yield await _repositories(work.data, {work.name or _name(path): path for path in paths})
+    elif kind == "case":
+        if len(paths) != 1:
+            raise BadInput("ingest case takes one folder at a time", remedy="call it once for each")
+        sources = await read_sources(paths[0], redactor=work.redactor, scratch=work.scratch)
+        kept = await _repositories(work.data, sources.repos)
+        yield structs.replace(sources, repos=kept.repos)
+    else:
+        async with aclosing(stream_files(kind, paths, redactor=work.redactor)) as batches:
+            async for batch in batches:
+                yield batch
 
 
 async def _repositories(data: Path, found: Mapping[str, Path]) -> CaseSources:

@@ -68,7 +68,7 @@ async def played(stage: Stage) -> AsyncIterator[Played]:
         with _listening() as (sock, address):
             settings = _settings(stage, workspace, address)
             (stage.data / KEY_FILE).write_text(_KEY, encoding="ascii")
-            stored, _ = await ingest(settings, "case", [stage.case])
+            stored = (await ingest(settings, "case", [stage.case])).stored
             stage.say(f"stored {sum(stored.counts.values())} documents of {len(stored.counts)} kinds")
             watched = _Watched(stage.say)
             factories = Factories(

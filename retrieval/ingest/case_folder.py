@@ -69,6 +69,12 @@ async def read_files(kind: str, paths: Sequence[Path], *, redactor: Redactor) ->
 
     Raises: BadInput (no such kind, no such file).
     """
+    readers = readers_of(kind, paths)
+    return await asyncio.to_thread(_read_paths, readers, paths, redactor)
+
+
+def readers_of(kind: str, paths: Sequence[Path]) -> list[Reader]:
+    """Those of one kind; `paths` are there. Raises: BadInput."""
     readers = [r for r in READERS if r.kind == kind or (kind == "logs" and r.part == "logs")]
     readers += [r for r in READERS if kind == "metrics" and r.kind == "prometheus"]
     if not readers:
@@ -79,19 +85,37 @@ async def read_files(kind: str, paths: Sequence[Path], *, redactor: Redactor) ->
         raise BadInput(
             f"{missing} does not exist", reason=Reason.NOT_FOUND, subject=str(missing), remedy="check the path"
         )
-    return await asyncio.to_thread(_read_paths, readers, paths, redactor)
+    return readers
+
+
+def files_of(paths: Sequence[Path]) -> list[Path]:
+    """The files that paths name, those of a folder in the order of their names."""
+    return [f for path in paths for f in (sorted(path.rglob("*")) if path.is_dir() else [path]) if f.is_file()]
+
+
+def redacted_records(readers: Sequence[Reader], path: Path, intake: Intake, redactor: Redactor) -> Iterator[Any]:
+    """The records of one file, by the reader that takes it; none where no reader does."""
+    reader = _reader_for(readers, path)
+    if reader is not None:
+        yield from (redact(record, redactor) for record in reader.read(SourceFile(path, path.name), intake))
+
+
+def gathered(found: dict[str, list[Any]], problems: Iterable[Problem]) -> CaseSources:
+    """Sources of records that came without a case folder around them."""
+    sources = _sources(found, {}, set())
+    return replace(sources, services=services.complete({}, _seen(sources), ()), problems=_in_order(problems))
 
 
 def _read_paths(readers: list[Reader], paths: Sequence[Path], redactor: Redactor) -> CaseSources:
     intake = Intake()
-    files = [f for path in paths for f in (sorted(path.rglob("*")) if path.is_dir() else [path]) if f.is_file()]
-    pairs = [(_reader_for(readers, f), SourceFile(f, f.name)) for f in files]
-    found = _gather(((r, f) for r, f in pairs if r is not None), intake, redactor)
-    sources = _sources(found, {}, set())
-    return replace(sources, services=services.complete({}, _seen(sources), ()), problems=_in_order(intake.problems()))
+    found: dict[str, list[Any]] = {}
+    for file in files_of(paths):
+        if (reader := _reader_for(readers, file)) is not None:
+            found.setdefault(reader.part, []).extend(redacted_records([reader], file, intake, redactor))
+    return gathered(found, intake.problems())
 
 
-def _reader_for(readers: list[Reader], path: Path) -> Reader | None:
+def _reader_for(readers: Sequence[Reader], path: Path) -> Reader | None:
     for reader in readers:
         if any(path.suffix == Path(p).suffix for p in reader.patterns):
             return reader

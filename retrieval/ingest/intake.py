@@ -31,6 +31,12 @@ class Intake:
         self.reference_ns = reference_ns
         self._problems: list[Problem] = []
         self._counts: Counter[str] = Counter()
+        self._told: Counter[str] = Counter()
+
+    def forget(self) -> None:
+        """The problems were told; those of a file that come later still count towards its cap."""
+        self._problems = []
+        self._told = Counter(self._counts)
 
     def problem(self, file: str, line: int, reason: str) -> None:
         """Of one file the first `PROBLEMS_PER_FILE` are kept one by one; the others are counted."""
@@ -40,8 +46,8 @@ class Intake:
 
     def problems(self) -> tuple[Problem, ...]:
         more = tuple(
-            Problem(source=SourceRef(file), reason=f"{count - PROBLEMS_PER_FILE} more lines could not be used")
+            Problem(source=SourceRef(file), reason=f"{more} more lines could not be used")
             for file, count in sorted(self._counts.items())
-            if count > PROBLEMS_PER_FILE
+            if (more := count - max(PROBLEMS_PER_FILE, self._told[file])) > 0
         )
         return tuple(sorted(self._problems, key=lambda p: (p.source.file, p.source.line))) + more

@@ -182,9 +182,9 @@ def test_the_store_gives_the_same_answer_as_the_folder(case: tuple[Path, dict[st
         return None
 
     async def both() -> None:
-        stored, sources = await ingest(settings, "case", [folder])
-        assert stored.counts["log"] > 0
-        assert not sources.problems
+        ingested = await ingest(settings, "case", [folder])
+        assert ingested.stored.counts["log"] > 0
+        assert not ingested.problems
         live = await open_memory(settings, SystemClock(), Metrics())
         assert live.close is not None
         from_store, bundle = await live.triage.run("inc-1", alerts, wish=None, progress=silent)
