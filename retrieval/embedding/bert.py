@@ -8,7 +8,9 @@ Sources: Devlin et al., BERT (2019); the folder's own config.json, modules.json 
 """
 
 import json
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ PACKAGES = ("safetensors", "tokenizers")  # what it imports when it loads a mode
 Floats = NDArray[np.float32]
 
 _MODULES = ["Transformer", "Pooling", "Normalize"]
-_TOKENS = 2048  # of one pass: what bounds the memory of a batch
+_TOKENS = 1024  # of one pass: what bounds the memory of a batch
 _ROWS = 32
 _NEEDED = ("model.safetensors", "tokenizer.json", "config.json", "modules.json")
 
@@ -71,8 +73,11 @@ class Bert:
         """One unit vector a text, as rows."""
         tokens = [np.asarray(e.ids) for e in self._tokenizer.encode_batch(list(texts))]
         found = np.empty((len(tokens), self._words.shape[1]), np.float32)
-        for batch in _batches([len(ids) for ids in tokens]):
-            found[batch] = self._pass([tokens[n] for n in batch])
+        batches = list(_batches([len(ids) for ids in tokens]))
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            passes = threads.map(lambda batch: self._pass([tokens[n] for n in batch]), batches)
+            for batch, vectors in zip(batches, passes, strict=True):
+                found[batch] = vectors
         return found
 
     def _pass(self, tokens: Sequence[NDArray[Any]]) -> Floats:
