@@ -27,7 +27,8 @@ from retrieval.kinds.storing import Keeping, Stored, store_sources
 from retrieval.model import CaseSources, Problem, ServiceInfo
 from retrieval.ports import Redactor
 
-KINDS = ("traces", "logs", "metrics", "repo", "deploys", "flags", "config", "contracts", "junit", "postmortems", "case")
+KINDS = ("traces", "logs", "metrics", "repo", "deploys", "flags", "config", "contracts", "junit", "postmortems", "dumps", "profiles",
+         "coverage", "environment", "case")  # fmt: skip
 
 
 @click.command()

@@ -11,6 +11,7 @@ from retrieval.model import CaseSources, Document, LogRecord, Query, Series, Sou
 from retrieval.ports import Index
 
 _PAGE = 2_000
+_LATER = frozenset({"metric", "dump", "profile"})
 _MOMENTS = ("start_ns", "started_ns", "at_ns")
 _PRESENT = {
     "spans": "traces",
@@ -21,6 +22,10 @@ _PRESENT = {
     "config": "config",
     "tests": "junit",
     "postmortems": "postmortems",
+    "dumps": "dumps",
+    "profiles": "profiles",
+    "coverage": "coverage",
+    "environments": "environment",
 }
 
 
@@ -48,8 +53,9 @@ async def load_sources(
             services=(*services, "") if services else (),
             snapshot=snapshot,
             from_ns=None if kind.timeless else from_ns - SLICE_NS,
-            # A series is stored under the time of its last point, which may lie behind the window.
-            to_ns=None if kind.name == "metric" else to_ns,
+            # A series is stored under the time of its last point, and a dump is taken when people look: both may lie
+            # behind the window.
+            to_ns=None if kind.name in _LATER else to_ns,
         )
         held[kind.name] = [document async for document in _all(index, query)]
     return await asyncio.to_thread(_restored, held, from_ns, to_ns)

@@ -41,6 +41,10 @@ def queries(case: Case, *, acl: Sequence[str] = ("public",), snapshot: str = "li
         ("test", replace(base, kinds=("test",), to_ns=until)),
         ("postmortem", replace(base, kinds=("postmortem",), to_ns=until)),
         ("symbol", replace(base, kinds=("symbol",))),
+        ("dump", replace(base, kinds=("dump",))),
+        ("profile", replace(base, kinds=("profile",))),
+        ("coverage", replace(base, kinds=("coverage",))),
+        ("environment", replace(base, kinds=("environment",), to_ns=until)),
     ]
     asked += [("trace", replace(inside, kinds=("trace",), keys=keys)) for keys in _ways(case)]
     if environment:

@@ -1,6 +1,19 @@
 """The registry of document kinds: a kind is a `Kind` and a line here."""
 
-from retrieval.kinds import change, diff, junit, log, metric, postmortem, symbol, trace
+from retrieval.kinds import (
+    change,
+    coverage,
+    diff,
+    dump,
+    environment,
+    junit,
+    log,
+    metric,
+    postmortem,
+    profile,
+    symbol,
+    trace,
+)
 from retrieval.kinds.base import Kind
 
 _ALL = (
@@ -14,6 +27,10 @@ _ALL = (
     junit.KIND,
     postmortem.KIND,
     symbol.KIND,
+    dump.KIND,
+    profile.KIND,
+    coverage.KIND,
+    environment.KIND,
 )
 
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}

@@ -3,7 +3,20 @@
 `READERS` is the registry; text logs come last, because what the other files name helps to read them.
 """
 
-from retrieval.ingest.readers import changes, junit, logs, metrics, postmortems, prometheus, textlog, traces
+from retrieval.ingest.readers import (
+    changes,
+    coverage,
+    dumps,
+    environments,
+    junit,
+    logs,
+    metrics,
+    postmortems,
+    profiles,
+    prometheus,
+    textlog,
+    traces,
+)
 from retrieval.ingest.readers.base import Reader
 
 READERS: tuple[Reader, ...] = (
@@ -16,6 +29,10 @@ READERS: tuple[Reader, ...] = (
     changes.CONFIG,
     junit.READER,
     postmortems.READER,
+    dumps.READER,
+    profiles.READER,
+    coverage.READER,
+    environments.READER,
     textlog.READER,
 )
 

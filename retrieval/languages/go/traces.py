@@ -83,7 +83,7 @@ def _stack(lines: list[str], start: int) -> _Stack | None:
         if _ELIDED.match(lines[at].strip()) and frames:
             at += 1
             continue
-        frame = _frame(lines, at)
+        frame = read_frame(lines, at)
         if frame is None:
             break
         if len(frames) < MAX_FRAMES:
@@ -94,7 +94,7 @@ def _stack(lines: list[str], start: int) -> _Stack | None:
     return _Stack(tuple(frames), tuple(panics), start, at) if frames else None
 
 
-def _frame(lines: list[str], at: int) -> Frame | None:
+def read_frame(lines: list[str], at: int) -> Frame | None:
     following = lines[at + 1] if at + 1 < len(lines) else ""
     name, code = "", ""
     place = _PLACE.match(following)

@@ -19,7 +19,11 @@ MAX_FRAMES = 2_000
 MAX_MESSAGE_LINES = 200
 _MAX_LOOK_BACK = 2_000  # lines; comparison failures print whole trees
 
-_PLACE = r"\((?:(?P<file>[^():/]*\.\w+)(?::(?P<line>-?\d{1,9}))?|Native Method|Unknown Source(?::\d+)?|<\w+>)\)"
+# Thread dumps print the module before the file: (java.base@17.0.15/Thread.java:840).
+_PLACE = (
+    r"\((?:[\w.]{1,100}@[\w.+-]{1,50}/)?"
+    r"(?:(?P<file>[^():/]*\.\w+)(?::(?P<line>-?\d{1,9}))?|Native Method|Unknown Source(?::\d+)?|<\w+>)\)"
+)
 _FRAME = re.compile(rf"\s*at (?P<where>[^\s()][^()]*)(?<! ){_PLACE}(?:\s.*)?$")
 _FRAME_AT = re.compile(rf"(?:\t| {{4}})[\t ]{{0,40}}+at [\w$./@]+\.[\w$<>]+{_PLACE}")
 _ESCAPED = re.compile(r"\\n(?:\\t| {4})at [\w$./@]+\.[\w$<>]+\(")
@@ -125,16 +129,24 @@ def _add_frame(thrown: _Thrown, match: re.Match[str]) -> None:
     if len(thrown.frames) >= MAX_FRAMES or not thrown.budget.frames:
         return
     thrown.budget.frames -= 1
+    thrown.frames.append(_frame(match))
+
+
+def read_frame(line: str) -> Frame | None:
+    """One `at package.Class.method(File.java:1)`, as thread dumps print it too."""
+    match = _FRAME.match(line)
+    return _frame(match) if match else None
+
+
+def _frame(match: re.Match[str]) -> Frame:
     module, _, function = match["where"].rpartition("/")[2].strip().rpartition(".")
     line = int(match["line"]) if match["line"] else None
-    thrown.frames.append(
-        Frame(
-            file=match["file"] or "",
-            function=function,
-            line=line if line is None or line > 0 else None,
-            module=module,
-            in_app=in_app(function, module),
-        )
+    return Frame(
+        file=match["file"] or "",
+        function=function,
+        line=line if line is None or line > 0 else None,
+        module=module,
+        in_app=in_app(function, module),
     )
 
 

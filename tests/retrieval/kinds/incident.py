@@ -4,7 +4,23 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from retrieval.model import CaseSources, LogRecord, Postmortem, Section, ServiceInfo, SourceRef, Span, TestResult
+from retrieval.model import (
+    CaseSources,
+    DumpedThread,
+    EnvironmentFingerprint,
+    FileCoverage,
+    Frame,
+    LogRecord,
+    Postmortem,
+    Profile,
+    ProfileRow,
+    Section,
+    ServiceInfo,
+    SourceRef,
+    Span,
+    TestResult,
+    ThreadDump,
+)
 from tests.building import MINUTE, ONSET, a_config, a_deploy, a_flag, a_log, a_series, a_span, an_exception
 
 FAILING = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -47,6 +63,63 @@ def chatter(count: int) -> tuple[LogRecord, ...]:
         )
         for n in range(count)
     )
+
+
+def a_deadlock() -> ThreadDump:
+    """Two threads of `price` that wait for each other."""
+
+    def thread(name: str, function: str, line: int, holds: str, wants: str) -> DumpedThread:
+        frames = (
+            Frame(file="/usr/lib/python3.11/threading.py", function="run", line=975, in_app=False),
+            Frame(file="/srv/app/price/format.py", function=function, line=line),
+        )
+        return DumpedThread(name=name, state="BLOCKED", frames=frames, holds=(holds,), waits_for=wants, line=line)
+
+    return ThreadDump(
+        language="python",
+        service="price",
+        time_ns=ONSET + 2 * MINUTE,
+        threads=(
+            thread("payer", "Coupon.format_discount", 7, "0x1", "0x2"),
+            thread("auditor", "Coupon.audit", 12, "0x2", "0x1"),
+        ),
+        locks={"0x1": "Lock", "0x2": "Lock"},
+        source=SourceRef("dumps/price/now.json"),
+    )
+
+
+def a_profile() -> Profile:
+    return Profile(
+        kind="heap",
+        format="tracemalloc",
+        unit="bytes",
+        service="price",
+        time_ns=ONSET + 3 * MINUTE,
+        total=1_000_000,
+        rows=(
+            ProfileRow(site="price/format.py:7", own=900_000, total=900_000, count=12, path="price/format.py", line=7),
+        ),
+        source=SourceRef("profiles/price/now.txt"),
+    )
+
+
+def covered() -> FileCoverage:
+    return FileCoverage(
+        path="price/format.py", test_id="tests.test_format::test_none", lines=((1, 3), (6, 8)),
+        source=SourceRef("coverage/unit.json"),
+    )  # fmt: skip
+
+
+def environments() -> tuple[EnvironmentFingerprint, ...]:
+    good = EnvironmentFingerprint(
+        run_id="ci-1", service="price", baseline=True, os="Debian 12", interpreter="CPython 3.11.8",
+        packages={"redis": "5.0.1"}, variables={"REGION": "aa-aaa-0"}, source=SourceRef("environment/baseline.json"),
+    )  # fmt: skip
+    bad = replace(
+        good, run_id="ci-2", baseline=False, interpreter="CPython 3.11.9", packages={"redis": "5.1.0"},
+        source=SourceRef("environment/ci-2.json"),
+    )  # fmt: skip
+    return good, bad
 
 
 def sources() -> CaseSources:
@@ -94,6 +167,10 @@ def sources() -> CaseSources:
         config=(a_config(),),
         tests=(passed, broken),
         postmortems=(postmortem,),
+        dumps=(a_deadlock(),),
+        profiles=(a_profile(),),
+        coverage=(covered(),),
+        environments=environments(),
         services={"price": ServiceInfo(name="price", repo="shop", language="python")},
         repos={"shop": Path("repos/shop")},
     )

@@ -98,11 +98,13 @@ async def test_a_triage_reads_back_what_was_stored() -> None:
     back = await load_sources(index, **ALL)  # type: ignore[arg-type]
 
     assert stored.counts["log"] == await index.count(query(kinds=("log",)))
-    for name in ("spans", "series", "deploys", "flags", "config", "tests", "postmortems"):
+    parts = ("spans", "series", "deploys", "flags", "config", "tests", "postmortems")
+    for name in (*parts, "dumps", "profiles", "coverage", "environments"):
         assert getattr(back, name) == getattr(put, name)
     kept = [r for r in put.logs if r.is_error or r.trace_id == FAILING]
     assert [r for r in back.logs if r in kept] == kept
-    assert back.present == ("traces", "logs", "metrics", "deploys", "flags", "config", "junit", "postmortems")
+    told = ("traces", "logs", "metrics", "deploys", "flags", "config", "junit", "postmortems")
+    assert back.present == (*told, "dumps", "profiles", "coverage", "environment")
     await index.close()
 
 
@@ -268,3 +270,28 @@ def test_a_long_change_is_cut_between_hunks_and_each_part_has_its_own_symbols() 
 
     assert [d.symbols for d in made] == [("a.py::f",), ("a.py::f", "a.py::g"), ("a.py::g",), ()]
     assert [d.keys["diff_id"][-2:] for d in made] == ["#0", "#1", "#2", "#0"]
+
+
+def test_a_dump_s_document_tells_the_deadlock_and_where_its_threads_stand() -> None:
+    (made,) = documents("dump")
+
+    assert "deadlock: payer -> auditor" in made.text
+    assert made.severity == 17 and made.service == "price"
+    assert made.symbols == ("price/format.py::Coupon.format_discount", "price/format.py::Coupon.audit")
+
+
+def test_a_test_s_coverage_names_the_functions_that_it_ran() -> None:
+    (made,) = documents("coverage")
+
+    assert made.symbols == ("price/format.py::Coupon.format_discount",)
+    assert made.keys == {"test_id": "tests.test_format::test_none"}
+
+
+def test_an_environment_begins_with_what_differs_from_the_baseline() -> None:
+    good, bad = sorted(documents("environment"), key=lambda d: d.source)
+
+    assert bad.text.splitlines()[:2] == [
+        "differs: interpreter CPython 3.11.8 -> CPython 3.11.9",
+        "differs: packages.redis 5.0.1 -> 5.1.0",
+    ]
+    assert "differs" not in good.text
