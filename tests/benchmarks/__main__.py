@@ -10,6 +10,7 @@ import sys
 BENCHMARKS = {
     "store": "tests.benchmarks.store",
     "slice": "tests.benchmarks.slice",
+    "query": "tests.benchmarks.query",
     "ingest": "tests.benchmarks.ingest",
     "fuzz": "tests.benchmarks.fuzz",
     "traces": "tests.benchmarks.traces",

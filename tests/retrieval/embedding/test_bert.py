@@ -76,7 +76,7 @@ def test_a_batch_holds_no_more_tokens_than_the_bound_unless_one_text_does() -> N
 
     assert [place for batch in batches for place in batch] == list(range(len(lengths)))
     assert all(sum(lengths[n] for n in batch) <= bert._TOKENS or len(batch) == 1 for batch in batches)
-    assert len(batches) == 5
+    assert len(batches) == 8
 
 
 def copied(folder: Path) -> Path:
