@@ -18,6 +18,7 @@ from bot.model import Rerun
 from retrieval.code.survey import calls_of, survey
 from retrieval.context.anomaly import rank_services
 from retrieval.context.crashes import crash_groups, located
+from retrieval.context.observed import seen_files, seen_service
 from retrieval.context.onset import find_onset
 from retrieval.context.rollout import find_rollout
 from retrieval.context.suspects import find_suspects
@@ -167,7 +168,8 @@ def _what_failed(case: Case, files: Mapping[str, tuple[str, ...]]) -> Case:
     )
     if wanted := case.options.get("service"):
         crashes = tuple(sorted(crashes, key=lambda c: c.service != wanted))
-    return structs.replace(case, crashes=crashes)
+    case = structs.replace(case, crashes=crashes)
+    return structs.replace(case, seen_files=seen_files(case, lambda service: files.get(service, ())))
 
 
 def _as_of(onset: Onset, wish: Rerun | None) -> Onset:
@@ -191,15 +193,17 @@ async def _files(case: Case, repositories: Mapping[str, Repository]) -> dict[str
 
 
 async def _survey(case: Case, tools: Tools) -> Case:
-    """Symbols and calls of the service that crashed, and the crash's frames by their names there."""
-    if not case.crashes:
+    """Symbols and calls of the service that crashed, else of the one that dumps and profiles show, and the crash's
+    frames by their names there."""
+    if not case.crashes and not case.seen_files:
         return case
-    service = case.crashes[0].service
+    service = case.crashes[0].service if case.crashes else seen_service(case)
     info = case.sources.services.get(service, ServiceInfo(name=service, declared=False))
     deploy, repo = case.rollout.current.get(service), tools.repositories.get(info.repo or service)
     if deploy is None or repo is None:
         return case
-    near = tuple(dict.fromkeys(f.split("::")[0] for f in case.crashes[0].in_app_frames))
+    stack = (f.split("::")[0] for crash in case.crashes[:1] for f in crash.in_app_frames)
+    near = tuple(dict.fromkeys((*stack, *case.seen_files)))
     try:
         symbols = await survey(repo, deploy.git_sha, info, near)
         files = await repo.files(deploy.git_sha)

@@ -27,8 +27,10 @@ from retrieval.kinds.storing import Keeping, Stored, store_sources
 from retrieval.model import CaseSources, Problem, ServiceInfo
 from retrieval.ports import Redactor
 
-KINDS = ("traces", "logs", "metrics", "repo", "deploys", "flags", "config", "contracts", "junit", "postmortems", "dumps", "profiles",
-         "coverage", "environment", "case")  # fmt: skip
+KINDS = (
+    *("traces", "logs", "metrics", "repo", "deploys", "flags", "config", "contracts", "junit", "postmortems"),
+    *("dumps", "profiles", "coverage", "environment", "case"),
+)
 
 
 @click.command()

@@ -120,7 +120,9 @@ def looked_at(case: Case, hits: int) -> tuple[str, ...]:
         ("span", len(sources.spans)), ("log record", len(sources.logs)), ("metric series", len(sources.series)),
         ("deploy", len(sources.deploys)), ("flag switch", len(sources.flags)),
         ("configuration change", len(sources.config)), ("test result", len(sources.tests)),
-        ("postmortem", len(sources.postmortems)), ("repository", len(sources.repos)),
+        ("postmortem", len(sources.postmortems)), ("thread dump", len(sources.dumps)),
+        ("profile", len(sources.profiles)), ("coverage record", len(sources.coverage)),
+        ("environment", len(sources.environments)), ("repository", len(sources.repos)),
         ("suspect commit", len(case.suspects)), ("document by search", hits),
         ("unreadable record", len(sources.problems)),
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from msgspec import Struct, structs
 
+from retrieval.context.observed import Observed, observed
 from retrieval.judgement.shifts import Shift, metric_shifts
 from retrieval.model import (
     Case,
@@ -32,6 +33,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     flags_near: tuple[FlagChange, ...]
     shifts: tuple[Shift, ...]
     proof: Proof | None
+    observed: Observed = Observed()
 
     @property
     def onset_ns(self) -> int:
@@ -70,6 +72,7 @@ def gather_facts(case: Case) -> Facts:
         flags_near=tuple(sorted(flags, key=lambda f: (-f.at_ns, f.service, f.flag))),
         shifts=tuple(metric_shifts(case, path)),
         proof=case.proof,
+        observed=observed(case),
     )
 
 

@@ -9,12 +9,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from retrieval.context.observed import WORDS, observed
 from retrieval.kinds.base import error_fields
 from retrieval.kinds.skeleton import path_signature, traces_of
 from retrieval.model import Alert, Case, CrashGroup, Query
 
 CRASHES = 3  # groups whose words and frames are asked for
 _TEXT_CAP = 2_000
+_PLACES = 20  # functions of dumps and profiles that are asked for
 _CODES = ("status", "status_code", "code", "http_status", "error_code", "exception", "error", "endpoint", "route")
 
 Asked = list[tuple[str, Query]]
@@ -34,7 +36,7 @@ def queries(case: Case, *, acl: Sequence[str] = ("public",), snapshot: str = "li
         ("trace", replace(inside, kinds=("trace",), services=services)),
         ("log", replace(inside, kinds=("log",), services=services)),
         ("metric", replace(inside, kinds=("metric",), services=services, to_ns=None)),
-        ("diff", replace(base, kinds=("diff",), from_ns=_changes_from(case), to_ns=until)),
+        ("diff", replace(_of_its_class(base, case), kinds=("diff",), from_ns=_changes_from(case), to_ns=until)),
         ("deploy", replace(base, kinds=("deploy",), services=services, to_ns=until)),
         ("flag", replace(base, kinds=("flag",), to_ns=until)),
         ("config", replace(base, kinds=("config",), services=services, to_ns=until)),
@@ -50,6 +52,21 @@ def queries(case: Case, *, acl: Sequence[str] = ("public",), snapshot: str = "li
     if environment:
         asked += [(kind, replace(query, environment=environment)) for kind, query in asked[:2]]
     return asked
+
+
+def _of_its_class(query: Query, case: Case) -> Query:
+    """The query with the words of code that takes locks, keeps things or loops, where the trouble is of that class, and
+    with the functions that dumps and profiles show (row A13)."""
+    seen = observed(case)
+    if not seen.symptom:
+        return query
+    places = [place for place, _ in seen.places[:_PLACES]]
+    return replace(
+        query,
+        text=f"{query.text} {WORDS[seen.symptom]}"[:_TEXT_CAP],
+        symbols=tuple(dict.fromkeys([*query.symbols, *places])),
+        paths=tuple(dict.fromkeys([*query.paths, *(place.partition("::")[0] for place in places)])),
+    )
 
 
 def _changes_from(case: Case) -> int | None:

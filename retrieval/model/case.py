@@ -9,6 +9,7 @@ from retrieval.model.alert import Alert
 from retrieval.model.asked import ModelUse
 from retrieval.model.change import Commit, ConfigChange, Deploy, FlagChange
 from retrieval.model.code import Symbol
+from retrieval.model.contract import Contract, ContractChange
 from retrieval.model.environment import EnvironmentFingerprint
 from retrieval.model.evidence import Evidence, Hypothesis
 from retrieval.model.proof import ErrorSignature, Proof
@@ -47,6 +48,7 @@ class CaseSources(Struct, frozen=True, kw_only=True):
     services: dict[str, ServiceInfo] = field(default_factory=dict)
     repos: dict[str, Path] = field(default_factory=dict)
     contracts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    contract_files: tuple[Contract, ...] = ()
     problems: tuple[Problem, ...] = ()
     present: tuple[str, ...] = ()  # which parts of the case folder were there
 
@@ -154,9 +156,11 @@ class Case(Struct, frozen=True, kw_only=True):
     rollout: Rollout = Rollout()
     suspects: tuple[Suspect, ...] = ()
     symbols: tuple[Symbol, ...] = ()  # of the crashing service at its deployed commit
+    seen_files: tuple[str, ...] = ()  # of its repository, that dumps and profiles name
     calls: dict[str, tuple[str, ...]] = field(default_factory=dict)  # symbol id -> ids it refers to, likewise
     service_scores: tuple[RankedItem, ...] = ()  # how unlike its own baseline each service is, best first
     crashes: tuple[CrashGroup, ...] = ()
+    contract_changes: tuple[ContractChange, ...] = ()  # of contracts and databases, those that reached production
     evidence: tuple[Evidence, ...] = ()
     hypotheses: tuple[Hypothesis, ...] = ()  # best first
     rankings: Rankings = Rankings()

@@ -3,18 +3,25 @@
 Before anything was run, a function is suspect for four reasons, added up: it is on the crash's stack (innermost 1,
 each frame further out 0.7 of the one before), a suspect commit touched it, the functions on the stack call it, and the
 words of the error occur in its name. A commit is suspect for the best function it touched, for touching a file on the
-stack, for touching what the service's dependencies are, and for coming late. A conviction outweighs all of it.
+stack, for touching what the service's dependencies are, and for coming late. Where a dump or a profile shows functions
+(`context.observed`), these count like the stack's; where the trouble is one of locks, memory or time, a commit whose
+changed lines speak of that counts a little more (row A13); what a failing test ran counts too (row A4, coverage
+overlap). A conviction outweighs all of it.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
+from retrieval.context.exercised import exercised
+from retrieval.context.observed import observed, touches
 from retrieval.model import Case, CrashGroup, RankedItem, Rankings, Suspect
 
 FRAME_DECAY = 0.7
 ON_STACK, TOUCHED, CALLED = 0.5, 0.4, 0.2
 CONVICTED = 10.0
+OF_ITS_CLASS = 0.1  # a commit that changed locks where threads hang, what is kept where memory grows
+EXERCISED = 0.15  # a commit whose changed lines a failing test ran
 _DEPENDENCY_FILES = frozenset(
     [
         "requirements.txt",
@@ -57,6 +64,8 @@ def rank_functions(case: Case, crash: CrashGroup | None, convicted: str | None) 
     frames = crash.in_app_frames if crash else ()
     for depth, frame in enumerate(reversed(frames)):
         scores[frame] = max(scores[frame], ON_STACK * FRAME_DECAY**depth)
+    for place, weight in observed(case).places:
+        scores[place] = max(scores[place], ON_STACK * weight)
     called = {callee for frame in frames for callee in case.calls.get(frame, ())}
     for suspect in case.suspects:
         weight = _verdict_weight(suspect, convicted)
@@ -98,7 +107,11 @@ def rank_commits(
     """Score per commit that reached the path, suspects or not; the acquitted keep their place behind the rest."""
     frames = list(reversed(crash.in_app_frames)) if crash else []
     on_stack = {frame: FRAME_DECAY**depth for depth, frame in reversed(list(enumerate(frames)))}
-    stack_files = {frame.split("::")[0] for frame in frames}
+    looked = observed(case)
+    for place, weight in looked.places:
+        on_stack[place] = max(on_stack.get(place, 0.0), weight)
+    stack_files = {frame.split("::")[0] for frame in on_stack}
+    ran = exercised(case)
     called = {callee for frame in frames for callee in case.calls.get(frame, ())}
     innocent, scores = set(acquitted), {}
     for age, suspect in enumerate(case.suspects):
@@ -109,6 +122,8 @@ def rank_commits(
         score += 0.15 if files & stack_files else 0.0
         score += 0.1 if any(PurePosixPath(f).name in _DEPENDENCY_FILES for f in files) else 0.0
         score += 0.05 if any(is_production_path(f) for f in files) else 0.0
+        score += OF_ITS_CLASS if touches(suspect.commit, looked.symptom) else 0.0
+        score += EXERCISED * ran.get(suspect.commit.sha, 0.0)
         if crash and suspect.service != crash.service:
             score *= 0.3
         if suspect.commit.sha == convicted:

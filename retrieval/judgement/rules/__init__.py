@@ -8,7 +8,17 @@ from collections.abc import Callable, Mapping
 
 from retrieval.judgement.draft import Draft
 from retrieval.judgement.facts import Facts
-from retrieval.judgement.rules import code_change, config_change, degraded, dependency, flag_change, new_error
+from retrieval.judgement.rules import (
+    code_change,
+    config_change,
+    contention,
+    deadlock,
+    degraded,
+    dependency,
+    flag_change,
+    grown,
+    new_error,
+)
 
 Rule = Callable[[Facts], Draft | None]
 
@@ -19,6 +29,10 @@ RULES: Mapping[str, Rule] = {
     "dependency": dependency.apply,
     "new_error": new_error.apply,
     "degraded": degraded.apply,
+    "deadlock": deadlock.apply,
+    "contention": contention.apply,
+    "leak": grown.leak,
+    "hot_path": grown.hot_path,
 }
 
 
