@@ -26,12 +26,12 @@ _PAGE = 1_000
 
 
 class Indices:
-    """`dirty`: something was written that a search may not see yet."""
+    """`dirty`: something may have been written that a search does not see yet."""
 
     def __init__(self, client: AsyncElasticsearch, prefix: str, dimensions: int) -> None:
         self._client, self._dimensions = client, dimensions
         self.prefix = self.alias = prefix
-        self.dirty = False
+        self.dirty = True  # somebody else may have written before, and died before a search could see it
         self._refreshing = asyncio.Lock()
         self._known: set[str] = set()
         self._state, self._rejected = f"{prefix}-state", f"{prefix}-rejected"
