@@ -22,6 +22,7 @@ from retrieval.model.case import (
 )
 from retrieval.model.change import Commit, ConfigChange, Deploy, FileChange, FlagChange, Hunk
 from retrieval.model.code import Frame, StackTrace, Symbol
+from retrieval.model.contract import Contract, ContractChange, ContractElement
 from retrieval.model.document import Document, Hit, Query
 from retrieval.model.environment import EnvironmentDelta, EnvironmentFingerprint, environment_delta, value_shape
 from retrieval.model.evidence import Claim, Evidence, Hypothesis
@@ -52,6 +53,9 @@ __all__ = [
     "Claim",
     "Commit",
     "ConfigChange",
+    "Contract",
+    "ContractChange",
+    "ContractElement",
     "CrashGroup",
     "Deploy",
     "Document",
