@@ -38,8 +38,9 @@ class Operation(Struct, frozen=True):
     meta: dict[str, Any] = {}
 
     def lines(self) -> bytes:
+        """Without the last line break, which the client adds."""
         action = _encode({self.what: {"_index": self.index, "_id": self.id, **self.meta}})
-        return action + b"\n" if self.source is None else b"%b\n%b\n" % (action, _encode(self.source))
+        return action if self.source is None else b"%b\n%b" % (action, _encode(self.source))
 
 
 class Rejected(Struct, frozen=True):
@@ -65,7 +66,9 @@ class Writer:
     def __init__(
         self, client: AsyncElasticsearch, sleep: Sleep = asyncio.sleep, draw: Callable[[], float] = random.random
     ) -> None:
-        self._client, self._sleep, self._draw = client, sleep, draw
+        # The client's own retries don't wait, and send again what was taken.
+        self._client = client.options(max_retries=0)
+        self._sleep, self._draw = sleep, draw
 
     async def write(self, operations: Sequence[Operation]) -> Written:
         """All of them, in order. Raises: StoreUnavailable (after the last try; what was written stays), StoreError."""
@@ -106,7 +109,7 @@ class Writer:
     async def _send(self, operations: Sequence[Operation]) -> list[tuple[int, str]] | None:
         """The status of each operation; None where none is known. A chunk that is too large is sent in halves."""
         try:
-            lines: list[Any] = [line for o in operations for line in o.lines().splitlines()]
+            lines: list[Any] = [o.lines() for o in operations]
             answer = await self._client.bulk(operations=lines)
         except TransportError:
             return None

@@ -18,11 +18,11 @@ from retrieval.errors import BadInput, Reason, StoreError
 from retrieval.index.analyzer import analyze
 from retrieval.index.bm25 import query_terms
 from retrieval.index.elasticsearch import bodies, ranking
-from retrieval.index.elasticsearch.bulk import Operation, Rejected, Writer
+from retrieval.index.elasticsearch.bulk import CHUNK_ITEMS, Operation, Rejected, Writer
 from retrieval.index.elasticsearch.client import asked, connect, refusal
 from retrieval.index.elasticsearch.indices import Indices
 from retrieval.index.elasticsearch.mapping import digest, week_end_ns, word
-from retrieval.index.elasticsearch.sources import document_of, prepare, vector_of
+from retrieval.index.elasticsearch.sources import Prepared, document_of, prepare, vector_of
 from retrieval.index.elasticsearch.vectors import Vectorizer
 from retrieval.index.overlap import items, jaccard
 from retrieval.index.place import Access, place_of
@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 
 _SPARE = 100  # candidates beyond the limit, among which our order may differ from the server's
 _PAGE = 1_000
+_IN_FLIGHT = 2  # bulk requests of one batch that are under way at once
 _Row = dict[str, Any]
 
 
@@ -70,17 +71,32 @@ class ElasticsearchIndex:
         self._open()
         if self._redactor is not None:
             await asyncio.to_thread(refuse_secrets, documents, self._redactor)
-        ready = await asyncio.to_thread(prepare, documents, self._indices.prefix)
-        if not ready:
-            return 0
-        await self._indices.make({p.index for p in ready})
+        latest = {document.id: document for document in documents}
+        pieces = [latest[key] for key in sorted(latest)]
+        written = 0
+        sending: list[asyncio.Task[int]] = []
+        try:
+            for at in range(0, len(pieces), CHUNK_ITEMS):  # one is made ready while others are on their way
+                ready = await asyncio.to_thread(prepare, pieces[at : at + CHUNK_ITEMS], self._indices.prefix)
+                await self._indices.make({p.index for p in ready})
+                if len(sending) == _IN_FLIGHT:
+                    written += await sending.pop(0)
+                sending.append(asyncio.create_task(self._send(ready)))
+            while sending:
+                written += await sending.pop(0)
+        finally:
+            await asyncio.gather(*sending, return_exceptions=True)
+        if self._vectorizer and pieces:
+            self._vectorizer.start()
+        return written
+
+    async def _send(self, ready: Sequence[Prepared]) -> int:
         moved = await self._indices.elsewhere({p.id: p.index for p in ready})
         operations = [Operation("index", p.index, p.id, p.source) for p in ready]
+        self._indices.dirty = True
         written = await self._writer.write([*operations, *(Operation("delete", at, key) for at, key in moved)])
         self._indices.dirty = True
         await self._set_aside(written.rejected)
-        if self._vectorizer:
-            self._vectorizer.start()
         return len(ready) - len(written.rejected)
 
     async def _set_aside(self, rejected: Sequence[Rejected]) -> None:
