@@ -1,0 +1,196 @@
+"""What every contract format promises, over every registered one, on captured pairs of files and on hostile ones."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from retrieval.contracts import CONTRACT_FORMATS, Unreadable, differences, read_contract
+from retrieval.contracts.difference import Versions
+from retrieval.model import ContractChange
+
+CAPTURED = Path(__file__).resolve().parents[1] / "captured" / "contracts"
+EXPECTED = {
+    "openapi": {
+        ("enum value Coupon.kind=GIFT added", "readers"),
+        ("field Coupon.percent: type integer -> string", "readers"),
+        ("field Coupon.text: required yes -> no", "readers"),
+        ("field NewCoupon.currency added", "writers"),
+        ("field NewCoupon.percent: maximum 90 -> 50", "writers"),
+        ("operation POST /coupons/{id}/redeem removed", "both"),
+        ("parameter POST /coupons/{id}/redeem query dry_run removed", "writers"),
+        ("response POST /coupons/{id}/redeem 204 removed", "readers"),
+    },
+    "protobuf": {
+        ("enum value Coupon.Kind.2 (GIFT) added", "readers"),
+        ("field Coupon.2 (percent): type int32 -> string", "both"),
+        ("field Coupon.3 (text): name text -> label_text", "both"),
+        ("field Coupon.4 (text_id) removed", "readers"),
+        ("method Coupons.Watch removed", "both"),
+    },
+    "graphql": {
+        ("argument Query.coupon(lang) added", "writers"),
+        ("enum value Kind.STAFF removed", "both"),
+        ("field Coupon.percent removed", "both"),
+        ("field Coupon.text: type String! -> String", "readers"),
+        ("input field ApplyInput.currency added", "writers"),
+        ("union member Anything|Basket removed", "both"),
+    },
+    "jsonschema": {
+        ("field Line.sku: maxLength 40 -> 12", "writers"),
+        ("field OrderPlaced.coupon: nullable yes -> no", "writers"),
+        ("field OrderPlaced.currency added", "writers"),
+        ("field OrderPlaced.order_id: type integer -> string", "both"),
+    },
+    "sql": {
+        ("added constraint orders.of_user", "writers"),
+        ("added constraint orders.one_per_user", "writers"),
+        ("added required column orders.currency", "writers"),
+        ("dropped column orders.note", "both"),
+        ("renamed column orders.total", "both"),
+        ("required column orders.state", "writers"),
+        ("retyped column orders.qty", "both"),
+    },
+}
+HARMLESS = {"added column orders.memo", "created index orders.by_state", "dropped index orders.by_note"}
+ENDING = {p.parent.name: p.name.removeprefix("after") for p in CAPTURED.glob("*/after*")}
+
+
+def captured(name: str, side: str) -> bytes:
+    return (CAPTURED / name / f"{side}{ENDING[name]}").read_bytes()
+
+
+def compared(name: str, before: bytes, after: bytes) -> tuple[ContractChange, ...]:
+    path = f"api/contract{ENDING[name]}"
+    sides = [read_contract(path, data) for data in (before, after)]
+    assert sides[0] is not None and sides[1] is not None
+    return differences(sides[1][0], Versions(service="shop", path=path, before=sides[0][1], after=sides[1][1]))
+
+
+@pytest.mark.parametrize("name", sorted(CONTRACT_FORMATS))
+def test_what_breaks_is_told_with_whom_and_why(name: str) -> None:
+    found = compared(name, captured(name, "before"), captured(name, "after"))
+    assert {(c.told, c.breaks) for c in found if c.breaks} == EXPECTED[name]
+    for change in found:
+        assert change.format == name and change.service == "shop"
+        assert ": " in change.rule
+        assert change.member and change.owner
+
+
+def test_steps_that_break_nobody_are_told_too() -> None:
+    found = {c.told: c for c in compared("sql", captured("sql", "before"), captured("sql", "after"))}
+    assert found.keys() >= HARMLESS
+    assert "dropped table orders" not in found and "dropped table parcels" not in found
+    assert found["created index orders.by_state"].risk == ""
+    assert "exclusive lock" in found["retyped column orders.qty"].risk
+
+
+@pytest.mark.parametrize("name", sorted(CONTRACT_FORMATS))
+def test_what_did_not_change_is_no_difference(name: str) -> None:
+    if not CONTRACT_FORMATS[name].steps:
+        assert compared(name, captured(name, "after"), captured(name, "after")) == ()
+
+
+@pytest.mark.parametrize("name", sorted(CONTRACT_FORMATS))
+def test_a_line_is_where_it_stands(name: str) -> None:
+    data = captured(name, "after")
+    lines = data.decode().splitlines()
+    read = read_contract(f"x{ENDING[name]}", data)
+    assert read is not None
+    for element in read[1]:
+        if element.what in ("field", "enum value", "method", "dropped column", "input field"):
+            assert any(element.member in line for line in lines[max(element.line - 2, 0) : element.line]), element
+
+
+@pytest.mark.parametrize("name", sorted(CONTRACT_FORMATS))
+def test_mutilated_files_are_read_or_refused_with_a_reason_and_never_anything_else(name: str) -> None:
+    chance = random.Random(7)
+    refusals: list[Unreadable] = []
+    data = captured(name, "after")
+    for _ in range(300):
+        at, end = sorted(chance.sample(range(len(data)), 2))
+        broken = chance.choice(
+            [
+                data[:at],
+                data[:at] + data[end:],
+                data[:at] + chance.choice([b"{", b"}", b"'", b'"', b"(", b"\xff", b"*x"]) + data[at:],
+            ]
+        )
+        try:
+            read_contract(f"x{ENDING[name]}", broken)
+        except Unreadable as error:
+            refusals.append(error)
+    assert all(error.reason and error.line >= 0 for error in refusals)
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "reason"),
+    [
+        ("a.yaml", b"openapi: 3.0.0\na: &a [x]\n" + b"".join(b"b%d: [*a, *a]\n" % n for n in range(300)), "aliases"),
+        ("a.yaml", b"openapi: 3.0.0\nb: &b [*b]", "into itself"),
+        ("a.yaml", b"openapi: 3.0.0\nb: *nowhere", "nowhere"),
+        ("a.yaml", b"openapi: 3.0.0\nb: " + b"[" * 100_000, "nest"),
+        ("a.yaml", b"openapi: 3.0.0\nb: [" + b"1, " * 400_000, "values"),
+        ("a.yaml", b"openapi: 3.0.0\nb: [\x07]", "no YAML"),
+        ("a.json", b'{"openapi": "3.0.0", "x": ' + b"[" * 5_000, "nest"),
+        ("a.json", b'{"openapi":\t"3.0.0", "x":\t"\\/", "y": ' + b"[" * 90 + b"]" * 90 + b"}", "nest"),
+        ("a.proto", b"message A { " * 1_000, "deeper"),
+        ("a.proto", b"message A { string x = y; }", "number"),
+        ("a.proto", b"} }", "without its"),
+        ("a.proto", b"message A {", "not closed"),
+        ("a.graphql", b"type A { a: " + b"[" * 100_000, "expected a name"),
+        ("a.graphql", b"hello", "expected a definition"),
+        ("a.graphql", b"a " * 500_000, "words"),
+        ("a.sql", b"-- \0", "binary"),
+        ("a.sql", b" " * (4 * 2**20 + 1), "larger"),
+    ],
+)
+def test_hostile_files_are_refused(path: str, data: bytes, reason: str) -> None:
+    with pytest.raises(Unreadable, match=reason):
+        read_contract(path, data)
+
+
+@pytest.mark.parametrize(
+    ("path", "data"),
+    [
+        ("a.sql", b"create table x (" + b"(" * 100_000),
+        ("a.sql", b"'" * 100_001),
+        ("a.sql", b"[a" * 100_000),
+        ("a.sql", b"/*" * 100_000),
+        ("a.sql", b"alter table a " + b"add b int, " * 10_000),
+        ("a.json", b'{"openapi":"3.0.0","x":"\\/"}'),
+    ],
+)
+def test_long_and_odd_files_are_read_in_time(path: str, data: bytes) -> None:
+    assert read_contract(path, data) is not None
+
+
+def test_a_reference_out_of_the_file_is_a_name_and_nothing_is_fetched() -> None:
+    read = read_contract(
+        "a.yaml",
+        b"openapi: 3.0.0\npaths: {/x: {$ref: 'http://127.0.0.1:9/x', "
+        b"get: {responses: {'200': {$ref: '../../etc/passwd'}}}}}\n"
+        b"components: {schemas: {A: {properties: {b: {$ref: 'file:///etc/passwd'}}}}}",
+    )
+    assert read is not None
+    assert [e.facts["type"] for e in read[1] if e.what == "field"] == ["file:///etc/passwd"]
+
+
+def test_a_circle_of_references_ends() -> None:
+    text = (
+        "openapi: 3.0.0\npaths: {/x: {get: {responses: {'200': {$ref: '#/components/responses/A'}}}}}\n"
+        "components:\n  responses: {A: {$ref: '#/components/responses/B'}, B: {$ref: '#/components/responses/A'}}\n"
+        "  schemas: {A: {$ref: '#/components/schemas/B'}, B: {$ref: '#/components/schemas/A'}}\n"
+    )
+    assert read_contract("a.yaml", text.encode()) is not None
+
+
+@pytest.mark.parametrize("path", ["values.yaml", "package.json", "notes.txt", "V2__add.down.sql", "U3__x.sql"])
+def test_other_files_are_no_contracts(path: str) -> None:
+    assert read_contract(path, b"a: 1\n") is None
+
+
+def test_defaults_are_told_without_their_values() -> None:
+    read = read_contract("a.sql", b"ALTER TABLE a ADD COLUMN token text DEFAULT 'hunter2'")
+    assert read is not None
+    assert "hunter2" not in str(read[1]) and read[1][0].facts["default"] == "yes"
