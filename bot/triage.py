@@ -24,6 +24,7 @@ from retrieval.context.rollout import find_rollout
 from retrieval.context.suspects import find_suspects
 from retrieval.context.topology import build_topology
 from retrieval.context.window import make_window
+from retrieval.contracts.reached import find_contract_changes
 from retrieval.errors import RepositoryError
 from retrieval.judgement.conclude import conclude
 from retrieval.judgement.refinement import refine
@@ -137,10 +138,12 @@ async def _context(case: Case, tools: Tools, wish: Rerun | None) -> Case:
             Problem(source=SourceRef(f"repos/{service}"), reason=error.told)
         ),
     )
+    case = structs.replace(case, suspects=found)
+    drift = await find_contract_changes(case, tools.repositories)
     scores = tuple(RankedItem(service, score) for service, score in await asyncio.to_thread(rank_services, case))
-    every = tuple(dict.fromkeys((*case.sources.problems, *problems)))
+    every = tuple(dict.fromkeys((*case.sources.problems, *problems, *drift.problems)))
     sources = structs.replace(case.sources, problems=every)
-    return structs.replace(case, suspects=found, service_scores=scores, sources=sources)
+    return structs.replace(case, contract_changes=drift.changes, service_scores=scores, sources=sources)
 
 
 def _when_and_where(case: Case, windows: Windows, wish: Rerun | None) -> Case:

@@ -5,6 +5,7 @@ from retrieval.judgement.shifts import Shift
 from retrieval.model import (
     Commit,
     ConfigChange,
+    ContractChange,
     Deploy,
     ErrorSignature,
     ExceptionInfo,
@@ -120,6 +121,19 @@ def config(record: ConfigChange, before: str | None) -> Cite:
         quote=quote(f"{record.service} {record.key} = {old}{record.value} at {clock_of(record.at_ns)}"),
         why=phrase(_WHY, "config", at=record.at_ns),
         time_ns=record.at_ns,
+        service=record.service,
+    )
+
+
+def contract(record: ContractChange) -> Cite:
+    """One difference of a contract, or one step of a migration, and whom it breaks."""
+    return Cite(
+        kind="migration" if record.format == "sql" else "contract",
+        source=str(record.source),
+        content=canonical(record),
+        quote=quote(f"{record.path}: {record.told}"),
+        why=phrase(_WHY, "contract", rule=record.rule, breaks=record.breaks),
+        time_ns=record.reached_ns,
         service=record.service,
     )
 

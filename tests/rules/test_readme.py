@@ -6,6 +6,7 @@ from pathlib import Path
 from bot.cli import COMMANDS
 from bot.intake.sources import registry
 from bundles.harness import HARNESSES
+from retrieval.contracts import CONTRACT_FORMATS
 from retrieval.ingest.readers import READERS
 from retrieval.judgement.rules import RULES
 from retrieval.kinds.registry import KINDS
@@ -24,7 +25,7 @@ def test_the_settings_are_the_schema_s() -> None:
 def test_every_command_and_every_plug_in_is_named() -> None:
     for name in COMMANDS:
         assert f"receipts {name}" in TEXT, name
-    for name in (*registry(), *LANGUAGES, *HARNESSES, *RULES, *KINDS, *PROVIDERS):
+    for name in (*registry(), *LANGUAGES, *HARNESSES, *RULES, *KINDS, *PROVIDERS, *CONTRACT_FORMATS):
         assert f"`{name}`" in TEXT, name
 
 

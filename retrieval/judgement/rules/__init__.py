@@ -12,11 +12,13 @@ from retrieval.judgement.rules import (
     code_change,
     config_change,
     contention,
+    contract_drift,
     deadlock,
     degraded,
     dependency,
     flag_change,
     grown,
+    migration,
     new_error,
 )
 
@@ -26,6 +28,8 @@ RULES: Mapping[str, Rule] = {
     "code_change": code_change.apply,
     "config_change": config_change.apply,
     "flag_change": flag_change.apply,
+    "contract_drift": contract_drift.apply,
+    "migration": migration.apply,
     "dependency": dependency.apply,
     "new_error": new_error.apply,
     "degraded": degraded.apply,
