@@ -37,7 +37,7 @@ _CODE = {
     ),
     MEMORY: re.compile(
         r"cache|\bmemo|lru|\bappend\(|\.put\(|\.add\(|\bpush\(|\bnew\s+byte\[|\bmake\(|malloc|buffer|\bpool|"
-        r"max_?size|maxsize|evict|\bttl\b|expire|static\s+(?:final\s+)?(?:Map|List|HashMap|ArrayList)",
+        r"^[^=]{0,200}\w\[[^\]=]{1,200}\]\s*=(?!=)|setdefault\(|\bset\(|max_?size|evict|\bttl\b|expire|static\s+(?:final\s+)?(?:Map|List|HashMap|ArrayList)",
         re.I,
     ),
     TIME: re.compile(r"\bwhile\b|\bfor\b|re\.compile|Pattern\.compile|regex|sort|deepcopy|json|sleep|retry", re.I),

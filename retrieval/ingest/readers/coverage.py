@@ -6,7 +6,7 @@ the coverage of the whole run. Lines that did not run are not kept.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError, fromstring
 
@@ -28,22 +28,18 @@ Lines = dict[tuple[str, str], set[int]]  # (test, path) -> lines that ran
 
 def read(file: SourceFile, intake: Intake) -> Iterator[FileCoverage]:
     text = head(file, intake)
-    start = text.lstrip()[:1]
-    found: Lines | None
-    if start == "<":
-        found = _xml(text, file, intake)
-    elif start == "{":
-        found = _json(text)
-    else:
-        found = _lcov(text)
-    if found is None:
-        intake.problem(file.name, 0, UNREADABLE)
+    reads = _READS.get(text.lstrip()[:1], _lcov)
+    found = reads(text)
+    if isinstance(found, str):
+        intake.problem(file.name, 0, found)
         return
     if len(found) > MAX_FILES:
         intake.problem(file.name, 0, f"{len(found) - MAX_FILES} entries beyond {MAX_FILES} were left out")
     for test, path in sorted(found)[:MAX_FILES]:
         if lines := found[test, path]:
             yield FileCoverage(path=path, test_id=test, lines=ranges(lines), source=SourceRef(file.name))
+    if not any(found.values()):
+        intake.problem(file.name, 0, "names no line that ran")
 
 
 def ranges(lines: Iterable[int]) -> tuple[tuple[int, int], ...]:
@@ -57,19 +53,17 @@ def ranges(lines: Iterable[int]) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def _xml(text: str, file: SourceFile, intake: Intake) -> Lines | None:
+def _xml(text: str) -> Lines | str:
     if _ENTITY.search(text[:10_000]):
-        intake.problem(file.name, 0, "declares entities, which coverage has no use for; not read")
-        return {}
+        return "declares entities, which coverage has no use for; not read"
     try:
         root = fromstring(text)
     except ParseError as error:
-        intake.problem(file.name, error.position[0], "is broken XML here; nothing of the file was read")
-        return {}
+        return f"is broken XML in line {error.position[0]}; nothing of the file was read"
     kind = _XMLNS.sub("", root.tag)
     if kind == "coverage":
         return _cobertura(root)
-    return _jacoco(root) if kind == "report" else None
+    return _jacoco(root) if kind == "report" else UNREADABLE
 
 
 def _cobertura(root: Element) -> Lines:
@@ -96,14 +90,14 @@ def _jacoco(root: Element) -> Lines:
     return found
 
 
-def _json(text: str) -> Lines | None:
+def _json(text: str) -> Lines | str:
     try:
         told = msgspec.json.decode(text.encode("utf-8", "replace"))
     except (msgspec.DecodeError, RecursionError):
-        return None
+        return UNREADABLE
     files = told.get("files") if isinstance(told, dict) else None
     if not isinstance(files, dict):
-        return None
+        return UNREADABLE
     found: Lines = defaultdict(set)
     for path, entry in files.items():
         if not isinstance(entry, dict):
@@ -125,10 +119,10 @@ def _test(context: str) -> str:
     return context.rpartition("|")[0] if context.endswith(("|run", "|setup", "|teardown")) else context
 
 
-def _lcov(text: str) -> Lines | None:
+def _lcov(text: str) -> Lines | str:
     """geninfo's tracefile format (man 1 geninfo)."""
     if "SF:" not in text:
-        return None
+        return UNREADABLE
     found: Lines = defaultdict(set)
     test = path = ""
     for line in text.splitlines():
@@ -155,6 +149,8 @@ def _number(value: Any) -> int:
     text = str(value)
     return int(text) if text.isascii() and text.isdigit() and len(text) < 15 else 0
 
+
+_READS: dict[str, Callable[[str], Lines | str]] = {"<": _xml, "{": _json}
 
 READER = Reader(
     kind="coverage",

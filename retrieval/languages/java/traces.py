@@ -24,6 +24,7 @@ _PLACE = (
     r"\((?:[\w.]{1,100}@[\w.+-]{1,50}/)?"
     r"(?:(?P<file>[^():/]*\.\w+)(?::(?P<line>-?\d{1,9}))?|Native Method|Unknown Source(?::\d+)?|<\w+>)\)"
 )
+_HIDDEN = re.compile(r"/0x[0-9a-f]{1,16}(?=\.)")  # after a hidden class's name (JEP 371): where it lies in memory
 _FRAME = re.compile(rf"\s*at (?P<where>[^\s()][^()]*)(?<! ){_PLACE}(?:\s.*)?$")
 _FRAME_AT = re.compile(rf"(?:\t| {{4}})[\t ]{{0,40}}+at [\w$./@]+\.[\w$<>]+{_PLACE}")
 _ESCAPED = re.compile(r"\\n(?:\\t| {4})at [\w$./@]+\.[\w$<>]+\(")
@@ -139,7 +140,8 @@ def read_frame(line: str) -> Frame | None:
 
 
 def _frame(match: re.Match[str]) -> Frame:
-    module, _, function = match["where"].rpartition("/")[2].strip().rpartition(".")
+    where = _HIDDEN.sub("", match["where"])
+    module, _, function = where.rpartition("/")[2].strip().rpartition(".")
     line = int(match["line"]) if match["line"] else None
     return Frame(
         file=match["file"] or "",

@@ -147,7 +147,8 @@ def test_a_trace_that_is_cut_off_keeps_the_frames_before_the_cut(language: str) 
     "piece",
     ["\tat a.b.C.d(C.java:1)\n", "Caused by: a.B: c\n", '  File "a.py", line 1, in f\n', "a.b.c.", "E   x\n>  y\n",
      "goroutine 1 [running]:\n", "  | + Exception Group Traceback (most recent call last):\n", "(" * 50,
-     "    at f (a.js:1:1)\n", "\\n\\tat a.b(", "#0 /a.php(1): f()\n", "a.rb:1:in `f'\n", "\x1b[", "   0: a::b\n             at a.rs:1:1\n"],
+     "    at f (a.js:1:1)\n", "\\n\\tat a.b(", "#0 /a.php(1): f()\n", "a.rb:1:in `f'\n", "\x1b[",
+     "   0: a::b\n             at a.rs:1:1\n"],
 )  # fmt: skip
 def test_one_piece_thousands_of_times_is_read_at_once(piece: str) -> None:
     text = piece * (400_000 // len(piece))
