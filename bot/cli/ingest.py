@@ -29,7 +29,7 @@ from retrieval.ports import Redactor
 
 KINDS = (
     *("traces", "logs", "metrics", "repo", "deploys", "flags", "config", "contracts", "junit", "postmortems"),
-    *("dumps", "profiles", "coverage", "environment", "case"),
+    *("tickets", "dumps", "profiles", "coverage", "environment", "case"),
 )
 
 

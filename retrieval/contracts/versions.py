@@ -91,7 +91,11 @@ def _order(contract: Contract) -> tuple[int, int, tuple[int, ...], str]:
 
 
 def _reached(contract: Contract, deploys: Sequence[Deploy]) -> int | None:
-    """When a version came: its own time, else that of the first deploy of the commit that it is named after."""
+    """When a version came: its own time, else that of the first deploy of the commit that it is named after. A
+    migration bears the time at which it was written, and comes with the next deploy."""
+    if contract.time_ns is not None and CONTRACT_FORMATS[contract.format].steps:
+        later = [d.started_ns for d in deploys if d.service == contract.service and d.started_ns >= contract.time_ns]
+        return min(later, default=contract.time_ns)
     if contract.time_ns is not None:
         return contract.time_ns
     version = contract.version.lower()

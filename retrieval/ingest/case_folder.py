@@ -17,7 +17,7 @@ from retrieval.errors import BadInput, Reason
 from retrieval.ingest import services
 from retrieval.ingest.intake import Intake, SourceFile
 from retrieval.ingest.moments import time_ns
-from retrieval.ingest.readers import READERS, Reader
+from retrieval.ingest.readers import READERS, Reader, contracts
 from retrieval.ingest.redaction import redact
 from retrieval.ingest.repositories import read_repositories
 from retrieval.model import CaseSources, LogRecord, Problem, ServiceInfo, Span
@@ -130,12 +130,12 @@ def _read_folder(folder: Path, redactor: Redactor) -> tuple[CaseSources, Intake]
     sources = _sources(found, declared, repo_names)
     present = {r.kind if r.kind not in ("textlog", "prometheus") else r.part for r, _ in _claimed(folder, Intake())}
     present = {"metrics" if p == "series" else p for p in present}
-    contracts = _contracts(folder, intake)
+    given = _contracts(folder, intake)
     if declared:
         present.add("services")
-    if contracts:
+    if given:
         present.add("contracts")
-    return replace(sources, contracts=contracts, present=tuple(sorted(present))), intake
+    return replace(sources, contracts=given, present=tuple(sorted(present))), intake
 
 
 def _reference(folder: Path) -> int:
@@ -228,7 +228,7 @@ def _contracts(folder: Path, intake: Intake) -> dict[str, tuple[str, ...]]:
         name = path.relative_to(folder).as_posix()
         if path.resolve().is_relative_to(root):
             found.setdefault(parts[0], []).append(name)
-        else:
+        elif path.suffix[1:] not in contracts.ENDINGS:  # of those the readers told it
             intake.problem(name, 0, "is a link that leaves the case folder and was not followed")
     return {service: tuple(names) for service, names in found.items()}
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct, field
 
 from retrieval.kinds.access import covers
-from retrieval.model import CaseSources, Commit, Document, StackTrace, Symbol
+from retrieval.model import CaseSources, Commit, ContractChange, Document, StackTrace, Symbol
 from retrieval.model.signatures import error_signature as signature_of_error
 from retrieval.model.signatures import frame_path, frame_qualname, stable_path
 from retrieval.model.signatures import stack_signature as signature_of_stack
@@ -38,6 +38,7 @@ class Material(Struct, frozen=True, kw_only=True):
     touched: dict[tuple[str, str], tuple[Symbol, ...]] = field(default_factory=dict)
     symbols: dict[str, tuple[Symbol, ...]] = field(default_factory=dict)
     files: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    contract_changes: tuple[ContractChange, ...] = ()  # by these commits
     acl: dict[str, tuple[str, ...]] = field(default_factory=dict)
     snapshot: str = "live"
     retention_ns: dict[str, int] = field(default_factory=dict)

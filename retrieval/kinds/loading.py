@@ -22,6 +22,8 @@ _PRESENT = {
     "config": "config",
     "tests": "junit",
     "postmortems": "postmortems",
+    "tickets": "tickets",
+    "contract_files": "contracts",
     "dumps": "dumps",
     "profiles": "profiles",
     "coverage": "coverage",
@@ -42,8 +44,8 @@ async def load_sources(
 
     Error logs and what else was said in failing requests, spans, series (cut to the window), test results and
     postmortems come back as they were put in; other logs as their templates' examples with a count. Changes, tests and
-    postmortems reach back to the beginning. `services` narrows all but records that name none. Repositories, service
-    declarations and contracts are configuration and are not here.
+    postmortems reach back to the beginning. `services` narrows all but records that name none. Repositories and service
+    declarations are configuration and are not here.
     """
     held: dict[str, list[Document]] = {}
     for kind in KINDS.values():

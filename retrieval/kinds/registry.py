@@ -2,6 +2,7 @@
 
 from retrieval.kinds import (
     change,
+    contract,
     coverage,
     diff,
     dump,
@@ -12,6 +13,7 @@ from retrieval.kinds import (
     postmortem,
     profile,
     symbol,
+    ticket,
     trace,
 )
 from retrieval.kinds.base import Kind
@@ -26,6 +28,9 @@ _ALL = (
     change.CONFIG,
     junit.KIND,
     postmortem.KIND,
+    ticket.KIND,
+    contract.CONTRACT,
+    contract.MIGRATION,
     symbol.KIND,
     dump.KIND,
     profile.KIND,

@@ -9,11 +9,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from retrieval.code.touched import touched_by
+from retrieval.contracts.history import Reached, commit_changes
 from retrieval.errors import Reason, RepositoryError, SecretSurvived
 from retrieval.kinds.base import Material
 from retrieval.kinds.registry import KINDS
 from retrieval.languages import MAX_SOURCE_BYTES, language_of
-from retrieval.model import CaseSources, Commit, Document, Symbol
+from retrieval.model import CaseSources, Commit, ContractChange, Document, Symbol
 from retrieval.ports import Index, Redactor, Repository
 
 _BATCH = 1_000  # documents of one transaction
@@ -81,6 +82,7 @@ async def store_sources(
         touched=read.touched,
         symbols=read.symbols,
         files=read.files,
+        contract_changes=tuple(read.contract_changes),
         acl=keeping.acl,
         snapshot=keeping.snapshot,
         retention_ns=keeping.retention_ns,
@@ -131,6 +133,7 @@ class _Read(Struct):
     touched: dict[tuple[str, str], tuple[Symbol, ...]] = field(default_factory=dict)
     symbols: dict[str, tuple[Symbol, ...]] = field(default_factory=dict)
     files: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    contract_changes: list[ContractChange] = field(default_factory=list)
 
 
 async def _repositories(
@@ -168,6 +171,8 @@ async def _repository(read: _Read, repo: Repository, tips: Sequence[str], keepin
     commits = sorted(seen.values(), key=lambda c: (-c.committed_ns, c.sha))[: keeping.commit_limit]
     read.commits.extend(commits)
     touched = await touched_by(repo, commits[: keeping.touched_limit])
+    reached = [Reached(commit=c, service=repo.name) for c in commits[: keeping.touched_limit]]
+    read.contract_changes.extend((await commit_changes(repo, reached)).changes)
     read.touched.update(((repo.name, sha), tuple(symbols)) for sha, symbols in touched.items())
     if head:
         read.files[repo.name] = tuple(await repo.files(head))

@@ -40,6 +40,7 @@ from retrieval.model.telemetry import (
     SpanEvent,
     TestResult,
 )
+from retrieval.model.ticket import Ticket
 from retrieval.model.verdict import RUNGS, Verdict
 
 __all__ = [
@@ -101,6 +102,7 @@ __all__ = [
     "Symbol",
     "TestResult",
     "ThreadDump",
+    "Ticket",
     "Topology",
     "Verdict",
     "Window",

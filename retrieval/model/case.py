@@ -15,6 +15,7 @@ from retrieval.model.evidence import Evidence, Hypothesis
 from retrieval.model.proof import ErrorSignature, Proof
 from retrieval.model.runtime import FileCoverage, Profile, ThreadDump
 from retrieval.model.telemetry import LogRecord, Postmortem, Problem, Series, Span, TestResult
+from retrieval.model.ticket import Ticket
 from retrieval.model.verdict import Verdict
 
 
@@ -49,6 +50,7 @@ class CaseSources(Struct, frozen=True, kw_only=True):
     repos: dict[str, Path] = field(default_factory=dict)
     contracts: dict[str, tuple[str, ...]] = field(default_factory=dict)
     contract_files: tuple[Contract, ...] = ()
+    tickets: tuple[Ticket, ...] = ()
     problems: tuple[Problem, ...] = ()
     present: tuple[str, ...] = ()  # which parts of the case folder were there
 

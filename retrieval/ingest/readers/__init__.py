@@ -5,6 +5,7 @@
 
 from retrieval.ingest.readers import (
     changes,
+    contracts,
     coverage,
     dumps,
     environments,
@@ -15,6 +16,7 @@ from retrieval.ingest.readers import (
     profiles,
     prometheus,
     textlog,
+    tickets,
     traces,
 )
 from retrieval.ingest.readers.base import Reader
@@ -29,6 +31,8 @@ READERS: tuple[Reader, ...] = (
     changes.CONFIG,
     junit.READER,
     postmortems.READER,
+    tickets.READER,
+    contracts.READER,
     dumps.READER,
     profiles.READER,
     coverage.READER,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from retrieval.ingest.readers import postmortems
+from retrieval.ingest import markdown
 from retrieval.ingest.readers.postmortems import READER
 from retrieval.model import Postmortem, Section
 
@@ -69,7 +69,7 @@ def test_front_matter_that_cannot_be_read_costs_only_itself(tmp_path: Path, fron
 
 
 def test_a_file_that_is_too_large_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postmortems, "MAX_BYTES", 20)
+    monkeypatch.setattr(markdown, "MAX_BYTES", 20)
     (found,), problems = run(READER, write(tmp_path, "p.md", "# Cart\n" + "x" * 100))
     assert found.title == "Cart"
     assert "larger than 20 bytes" in problems[0].reason

@@ -6,6 +6,8 @@ from msgspec.structs import replace
 
 from retrieval.model import (
     CaseSources,
+    Contract,
+    ContractElement,
     DumpedThread,
     EnvironmentFingerprint,
     FileCoverage,
@@ -20,6 +22,7 @@ from retrieval.model import (
     Span,
     TestResult,
     ThreadDump,
+    Ticket,
 )
 from tests.building import MINUTE, ONSET, a_config, a_deploy, a_flag, a_log, a_series, a_span, an_exception
 
@@ -158,7 +161,28 @@ def sources() -> CaseSources:
         front_matter={"severity": 2},
         source=SourceRef("postmortems/1.md"),
     )
+    field = ContractElement(what="field", name="Coupon.text", owner="Coupon", member="text", facts={"type": "string"})
+    contracts = tuple(
+        Contract(
+            service="price", format=name, family=f"api.{name}", version=version, elements=elements,
+            source=SourceRef(f"contracts/price/{version}/api.{name}"),
+        )
+        for name, version, elements in (
+            ("openapi", "v1", (field,)),
+            ("openapi", "v2", (replace(field, facts={"type": "integer"}),)),
+            ("sql", "7", (ContractElement(what="dropped column", name="orders.note", owner="orders", member="note"),)),
+        )
+    )  # fmt: skip
+    tickets = (
+        Ticket(
+            key="SHOP-17", title="Coupons fail", status="Open", created_ns=ONSET - 9000 * MINUTE, labels=("shop",),
+            service="price", sections=(Section("Cause", "text may be null"),), source=SourceRef("tickets/17.md"),
+        ),
+        Ticket(key="SHOP-18", title="Silent", source=SourceRef("tickets/18.json")),
+    )  # fmt: skip
     return CaseSources(
+        contract_files=contracts,
+        tickets=tickets,
         spans=tuple(sorted((root, failed, *healthy_traces(30)), key=lambda s: s.start_ns)),
         logs=tuple(sorted((a_log(), said, *chatter(50)), key=lambda r: r.time_ns)),
         series=(a_series(), replace(a_series(), metric="empty", points=())),

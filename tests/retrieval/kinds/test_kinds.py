@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from retrieval.index import open_index
 from retrieval.kinds import KINDS, Keeping, Material, load_sources, store_sources
 from retrieval.kinds.log import COUNT
-from retrieval.kinds.postmortem import CAUSE_WEIGHT, CEREMONY_WEIGHT
+from retrieval.kinds.sections import CAUSE_WEIGHT, CEREMONY_WEIGHT
 from retrieval.model import CaseSources, Document, FileChange, Hunk, LogRecord, SourceRef, Symbol
 from retrieval.ports import Index
 from tests.building import BAD, FRAMES, GUILTY, MINUTE, ONSET, a_commit, a_log, a_series, a_span
@@ -98,12 +98,12 @@ async def test_a_triage_reads_back_what_was_stored() -> None:
     back = await load_sources(index, **ALL)  # type: ignore[arg-type]
 
     assert stored.counts["log"] == await index.count(query(kinds=("log",)))
-    parts = ("spans", "series", "deploys", "flags", "config", "tests", "postmortems")
+    parts = ("spans", "series", "deploys", "flags", "config", "tests", "postmortems", "tickets", "contract_files")
     for name in (*parts, "dumps", "profiles", "coverage", "environments"):
         assert getattr(back, name) == getattr(put, name)
     kept = [r for r in put.logs if r.is_error or r.trace_id == FAILING]
     assert [r for r in back.logs if r in kept] == kept
-    told = ("traces", "logs", "metrics", "deploys", "flags", "config", "junit", "postmortems")
+    told = ("traces", "logs", "metrics", "deploys", "flags", "config", "junit", "postmortems", "tickets", "contracts")
     assert back.present == (*told, "dumps", "profiles", "coverage", "environment")
     await index.close()
 
