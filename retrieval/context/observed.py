@@ -133,22 +133,43 @@ def place_of_frame(case: Case, frame: Frame) -> str:
 
 
 def place_of_row(case: Case, row: ProfileRow) -> str:
-    """The same of a profile's row, "" where it names no file of the repository: a library's, or a class of nobody's."""
-    path = repo_path(_printed(row), case.seen_files) if _printed(row) else None
+    """The same of a profile's row, "" where it is of nothing in the repository: a library's, or a class of nobody's.
+
+    A row without a path is found by its class's file, else by its name, where a single function that is known here,
+    or that a suspect commit touched, has it.
+    """
+    path = next((found for name in printed_paths(row) if (found := repo_path(name, case.seen_files))), None)
+    bare = _BARE.search(row.site)
+    qualname = ".".join(part for part in (bare[1], bare[2]) if part) if bare else ""
     if path is None:
-        return ""
+        return "" if row.path else _by_name(case, qualname)
     symbol = symbol_at(case.symbols, path, row.line)
     if symbol is not None:
         return symbol.symbol_id
-    name = row.site.replace(".<locals>", "").rpartition("/")[2]
-    return f"{path}::{name.rpartition('.')[2] if not row.path else name}"
-
-
-def _printed(row: ProfileRow) -> str:
     if row.path:
-        return row.path
-    outer = row.site.partition("$")[0]
-    return module_path(outer, outer.rpartition(".")[2] + ".java") if "." in outer and outer[0].isalpha() else ""
+        return f"{path}::{row.site.replace('.<locals>', '')}"
+    return f"{path}::{qualname}"
+
+
+# `main.(*Cache).Put`, `shop/Pay.charge`, `shop.Pay.charge_[j]`, `shop.Cart$Line`: the last name and the type before it.
+_BARE = re.compile(r"(?:\(?\*?([A-Z]\w{0,200})\)?[.$])?(\w{1,200}?)(?:_\[\w\])?$")
+
+
+def _by_name(case: Case, qualname: str) -> str:
+    known = {s.symbol_id for s in case.symbols} | {i for suspect in case.suspects for i in suspect.symbols}
+    fitting = sorted(i for i in known if qualname and i.partition("::")[2] == qualname)
+    return fitting[0] if len(fitting) == 1 else ""
+
+
+def printed_paths(row: ProfileRow) -> tuple[str, ...]:
+    """The paths that a row may mean: its own, or that of the Java class that it is, or is a method of (async-profiler
+    writes `shop/Pay.charge`)."""
+    if row.path:
+        return (row.path,)
+    outer = re.sub(r"_\[\w\]$", "", row.site).replace("/", ".").partition("$")[0]
+    owner = outer.rpartition(".")[0]
+    named = (name for name in (outer, owner) if "." in name and name[0].isalpha())
+    return tuple(module_path(name, f"{name.rpartition('.')[2]}.java") for name in named)
 
 
 def seen_files(case: Case, files_of: Callable[[str], Collection[str]]) -> tuple[str, ...]:
@@ -160,7 +181,7 @@ def seen_files(case: Case, files_of: Callable[[str], Collection[str]]) -> tuple[
         found.update(path for f in frames.values() if (path := frame_path(f, files)))
     for profile in case.sources.profiles:
         files = files_of(profile.service or _service(case))
-        printed = {_printed(row) for row in profile.rows} - {""}
+        printed = sorted({name for row in profile.rows for name in printed_paths(row)})
         found.update(path for name in printed if (path := repo_path(name, files)))
     return tuple(sorted(found))
 

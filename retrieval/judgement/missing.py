@@ -1,5 +1,6 @@
 """What a person is asked for (rows B6, B8): named exactly, with the reason and the place to get it. Pure."""
 
+from retrieval.context.observed import LOCKS, MEMORY, TIME, observed
 from retrieval.model import Case, MissingData, Proof, Verdict
 from retrieval.texts import phrase
 
@@ -24,6 +25,7 @@ def missing_data(case: Case, verdict: Verdict, proof: Proof | None) -> tuple[Mis
         wanted.append("repository")
     if case.crashes and not case.crashes[0].in_app_frames:
         wanted.append("stack")
+    wanted += _reports(case)
     found = [
         MissingData(
             phrase(_TEXT, f"{name}_what", service=service),
@@ -51,6 +53,14 @@ def missing_data(case: Case, verdict: Verdict, proof: Proof | None) -> tuple[Mis
             )
         )
     return tuple(dict.fromkeys(found))
+
+
+def _reports(case: Case) -> list[str]:
+    """What would show threads that hang, or what keeps memory and spends time."""
+    trouble = observed(case).symptom
+    if trouble == LOCKS and not case.sources.dumps:
+        return ["dump"]
+    return ["profile"] if trouble in (MEMORY, TIME) and not case.sources.profiles else []
 
 
 def _service(case: Case) -> str:

@@ -3,7 +3,16 @@
 import pytest
 from msgspec.structs import replace
 
-from retrieval.context.observed import LOCKS, MEMORY, TIME, observed, seen_files, seen_service, touches
+from retrieval.context.observed import (
+    LOCKS,
+    MEMORY,
+    TIME,
+    observed,
+    place_of_row,
+    seen_files,
+    seen_service,
+    touches,
+)
 from retrieval.judgement.conclude import conclude
 from retrieval.judgement.draft import Draft
 from retrieval.judgement.facts import gather_facts
@@ -215,3 +224,34 @@ def test_the_files_of_the_repository_that_reports_name_are_found() -> None:
     case = replace(quiet(dumps=(dump(*RING),), profiles=GREW), seen_files=())
     assert seen_files(case, lambda service: (PATH, "price/app.py")) == (PATH,)
     assert seen_service(case) == "price"
+
+
+@pytest.mark.parametrize(
+    ("site", "place"),
+    [
+        ("main.(*Cache).Put", "cache/cache.go::Cache.Put"), ("shop/Pay.charge", "src/shop/Pay.java::Pay.charge"),
+        ("shop.Pay.charge_[j]", "src/shop/Pay.java::Pay.charge"), ("shop.Pay$Line", "src/shop/Pay.java::Pay.Line"),
+        ("main.unknown", ""), ("[B", ""), ("java.lang.String", ""),
+    ],
+)  # fmt: skip
+def test_a_row_without_a_path_is_found_by_its_class_or_its_name(site: str, place: str) -> None:
+    case = quiet()
+    touched = replace(case.suspects[0], symbols=("cache/cache.go::Cache.Put", "cache/cache.go::Get"))
+    case = replace(case, suspects=(touched,), seen_files=("src/shop/Pay.java",))
+    assert place_of_row(case, ProfileRow(site=site, own=1)) == place
+
+
+@pytest.mark.parametrize(
+    ("summary", "what"), [("threads hung", "a thread dump of price"), ("out of memory", "heap report")]
+)
+def test_a_dump_or_a_profile_that_would_tell_more_is_asked_for(summary: str, what: str) -> None:
+    case = quiet()
+    case = replace(case, alerts=(replace(case.alerts[0], annotations={"summary": summary}),))
+    assert any(what in wanted.what for wanted in conclude(case, []).missing)
+    assert not any("dump" in w.what or "heap" in w.what for w in conclude(quiet(dumps=(dump(*RING),)), []).missing)
+
+
+def test_a_single_profile_shows_its_hottest_place_and_says_nothing_more() -> None:
+    case = quiet(profiles=(heap(900_000, "now", kind="cpu"),))
+    assert observed(case).places == ((f"{PATH}::format_discount", 0.4),)
+    assert "hot_path" not in drafts(case)
