@@ -9,11 +9,12 @@ from retrieval.model.code import Frame
 from retrieval.model.telemetry import SourceRef
 
 
-class DumpedThread(Struct, frozen=True, kw_only=True):
+class DumpedThread(Struct, frozen=True, kw_only=True, rename={"name": "thread"}):
     """One thread, task or goroutine at the moment of the dump; frames **outermost first**.
 
     `holds` and `waits_for` are ids of locks as the runtime prints them. `waits_ns` is how long it has waited where
-    the runtime tells, `count` how many threads of the same stack this one stands for.
+    the runtime tells, `count` how many threads of the same stack this one stands for. Stored, `name` is `thread`: a
+    field of that name is taken for a person's wherever it holds two words, and threads are called `VM Thread`.
     """
 
     name: str

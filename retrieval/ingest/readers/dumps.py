@@ -58,8 +58,12 @@ def _given(text: str) -> list[ThreadDump]:
         return []
     try:
         told = msgspec.json.decode(text.encode("utf-8", "replace"))
-        told = {"language": "", **told, "source": {"file": ""}} if isinstance(told, dict) else {}
-        dump = msgspec.convert(told, ThreadDump, strict=False)
+        if not isinstance(told, dict) or not isinstance(told.get("threads"), list):
+            return []
+        threads = [{"thread": t.get("name", ""), **t} for t in told["threads"] if isinstance(t, dict)]
+        dump = msgspec.convert(
+            {"language": "", **told, "threads": threads, "source": {"file": ""}}, ThreadDump, strict=False
+        )
     except (msgspec.MsgspecError, RecursionError):
         return []
     return [replace(dump, threads=dump.threads[:MAX_THREADS])] if dump.threads else []

@@ -7,12 +7,17 @@ from typing import Any
 
 import pytest
 
+from retrieval.index import open_index
+from retrieval.ingest.case_folder import read_files
 from retrieval.ingest.intake import Intake, SourceFile
 from retrieval.ingest.profiles import FORMATS
 from retrieval.ingest.profiles.base import amount
 from retrieval.ingest.readers import READERS, coverage, dumps, environments, origin, profiles
 from retrieval.ingest.readers.base import Reader
+from retrieval.ingest.redaction.redactor import KeyedRedactor
+from retrieval.kinds import Keeping, load_sources, store_sources
 from retrieval.model import Profile
+from tests.contract.index_documents import FixedClock
 
 CAPTURED = Path(__file__).resolve().parents[2] / "captured" / "dumps"
 MINUTE = 60 * 10**9
@@ -250,3 +255,20 @@ def test_no_reader_raises_for_what_a_file_holds(tmp_path: Path, kind: str, damag
     for path in sorted(p for p in CAPTURED.rglob("*") if p.is_file()):
         found, problems = read(reader, written(tmp_path, path.name, BROKEN[damage](path.read_text("utf-8"))))
         assert found or problems
+
+
+@pytest.mark.parametrize("kind", ["dumps", "profiles", "coverage"])
+async def test_what_real_runtimes_print_is_stored_whole_and_read_back(kind: str) -> None:
+    """Names of threads, classes and locks must not be taken for people's or for secrets."""
+    redactor = KeyedRedactor(b"k" * 32, "k")
+    folder = CAPTURED / ("threads" if kind == "dumps" else kind)
+    sources = await read_files(kind, [folder], redactor=redactor)
+    index = await open_index(None, clock=FixedClock(), redactor=redactor)
+
+    stored = await store_sources(index, sources, {}, Keeping(redactor=redactor))
+    back = await load_sources(index, acl=("public",), from_ns=0, to_ns=2**62)
+    await index.close()
+
+    assert stored.skipped == ()
+    part = next(r.part for r in READERS if r.kind == kind)
+    assert sorted(getattr(back, part), key=repr) == sorted(getattr(sources, part), key=repr)
