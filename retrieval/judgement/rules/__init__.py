@@ -17,7 +17,8 @@ from retrieval.judgement.rules import (
     degraded,
     dependency,
     flag_change,
-    grown,
+    hot_path,
+    leak,
     migration,
     new_error,
 )
@@ -35,8 +36,8 @@ RULES: Mapping[str, Rule] = {
     "degraded": degraded.apply,
     "deadlock": deadlock.apply,
     "contention": contention.apply,
-    "leak": grown.leak,
-    "hot_path": grown.hot_path,
+    "leak": leak.apply,
+    "hot_path": hot_path.apply,
 }
 
 

@@ -1,10 +1,10 @@
 """Threads that queue for one lock, and the one that holds it."""
 
 from retrieval.context.observed import place_of_frame, queue
-from retrieval.judgement import cites
+from retrieval.judgement import cites, seen
 from retrieval.judgement.draft import Draft
 from retrieval.judgement.facts import Facts
-from retrieval.judgement.rules import seen, symptom
+from retrieval.judgement.rules import symptom
 from retrieval.texts import phrase
 
 _TEXT = "hypotheses/contention.j2"

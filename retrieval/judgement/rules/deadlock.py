@@ -2,10 +2,10 @@
 
 from retrieval.context.locks import deadlocks, place_of
 from retrieval.context.observed import place_of_frame
-from retrieval.judgement import cites
+from retrieval.judgement import cites, seen
 from retrieval.judgement.draft import Draft
 from retrieval.judgement.facts import Facts
-from retrieval.judgement.rules import seen, symptom
+from retrieval.judgement.rules import symptom
 from retrieval.model import Case, DumpedThread
 from retrieval.texts import phrase
 

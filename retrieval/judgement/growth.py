@@ -2,27 +2,20 @@
 
 from retrieval.context.observed import MEMORY, TIME, place_of_row
 from retrieval.context.profiles import Comparison, Growth
-from retrieval.judgement import cites
-from retrieval.judgement.draft import Draft
+from retrieval.judgement import cites, seen
+from retrieval.judgement.draft import Cite, Draft
 from retrieval.judgement.facts import Facts
-from retrieval.judgement.rules import seen, symptom
 from retrieval.texts import phrase
 
 _TEXT = "hypotheses/grown.j2"
 _TOLD = 3
 
-
-def leak(facts: Facts) -> Draft | None:
-    """None without two heap reports of the incident between which something grew."""
-    return _draft("leak", "heap", MEMORY, facts)
+ClaimDraft = tuple[str, tuple[Cite, ...]]
 
 
-def hot_path(facts: Facts) -> Draft | None:
-    """None without two profiles of time between which a function's share grew."""
-    return _draft("hot_path", "cpu", TIME, facts)
-
-
-def _draft(rule: str, kind: str, wanted: str, facts: Facts) -> Draft | None:
+def draft(rule: str, kind: str, facts: Facts) -> Draft | None:
+    """`kind` is heap or cpu; None where no two reports of that kind differ enough."""
+    wanted = MEMORY if kind == "heap" else TIME
     found = next((c for c in facts.observed.compared if c.after.kind == kind), None)
     if found is None:
         return None
@@ -30,7 +23,7 @@ def _draft(rule: str, kind: str, wanted: str, facts: Facts) -> Draft | None:
     rows = [(growth, place_of_row(facts.case, growth.row)) for growth in found.grown[:_TOLD]]
     place = next((place for _, place in rows if place), "")
     near = seen.changed(facts, service, [place for _, place in rows if place])
-    claims: list[symptom.ClaimDraft] = [_claim(found, growth) for growth, _ in rows]
+    claims: list[ClaimDraft] = [_claim(found, growth) for growth, _ in rows]
     if near:
         claims.append((phrase(_TEXT, "changed", suspects=near), cites.suspects(tuple(near))))
     asked = facts.observed.symptom == wanted
@@ -48,7 +41,7 @@ def _draft(rule: str, kind: str, wanted: str, facts: Facts) -> Draft | None:
     )
 
 
-def _claim(found: Comparison, growth: Growth) -> symptom.ClaimDraft:
+def _claim(found: Comparison, growth: Growth) -> ClaimDraft:
     site = growth.row.site
     text = phrase(_TEXT, "grew", growth=growth, heap=found.after.kind == "heap", unit=found.after.unit)
     return text, (seen.profile(found.before, site), seen.profile(found.after, site))
