@@ -205,9 +205,13 @@ def touches(commit: Commit, symptom: str) -> bool:
     return any(words.search(line[:_LINE]) for line in islice(lines, _LINES))
 
 
+LONG_QUEUE = 5  # waiting threads; where nobody is known to hold the lock, a shorter queue tells nothing
+
+
 def queue(dumps: Sequence[ThreadDump]) -> tuple[ThreadDump, Contended] | None:
-    """The longest queue in front of a lock whose holder is known, of all dumps."""
+    """The longest queue in front of a lock, of all dumps; of locks whose holder is not told (Go tells of none) only
+    long ones."""
     found: Iterable[tuple[ThreadDump, Contended]] = (
-        (dump, lock) for dump in dumps for lock in contended(dump) if lock.holder
+        (dump, lock) for dump in dumps for lock in contended(dump) if lock.holder or len(lock.waiters) >= LONG_QUEUE
     )
     return min(found, key=lambda pair: (-len(pair[1].waiters), str(pair[0].source), pair[1].lock), default=None)

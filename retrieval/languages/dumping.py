@@ -13,9 +13,13 @@ MAX_DUMPS = 50  # of one text
 ReadDumps = Callable[[str], list[ThreadDump]]
 
 
-def folded(threads: Iterable[DumpedThread]) -> tuple[DumpedThread, ...]:
+def folded(threads: Iterable[DumpedThread]) -> tuple[tuple[DumpedThread, ...], int]:
     """Threads in the order of the dump; those that do the same and hold and await nothing of their own are one with a
-    count, under the first one's name. Pools of hundreds of idle threads are the rule."""
+    count, under the first one's name. Pools of hundreds of idle threads are the rule.
+
+    Also how many were left out beyond `MAX_THREADS`.
+    """
+    dropped = 0
     kept: dict[object, DumpedThread] = {}
     for number, thread in enumerate(threads):
         places = tuple((f.file, f.function, f.line) for f in thread.frames)
@@ -28,4 +32,6 @@ def folded(threads: Iterable[DumpedThread]) -> tuple[DumpedThread, ...]:
             )
         elif len(kept) < MAX_THREADS:
             kept[key] = thread
-    return tuple(kept.values())
+        else:
+            dropped += thread.count
+    return tuple(kept.values()), dropped

@@ -39,6 +39,7 @@ class ThreadDump(Struct, frozen=True, kw_only=True):
     threads: tuple[DumpedThread, ...] = ()
     locks: dict[str, str] = field(default_factory=dict)
     deadlocks: tuple[tuple[str, ...], ...] = ()
+    dropped: int = 0  # threads that were too many to keep
     source: SourceRef = SourceRef("")
 
 

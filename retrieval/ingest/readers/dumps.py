@@ -30,6 +30,8 @@ def read(file: SourceFile, intake: Intake) -> Iterator[ThreadDump]:
         intake.problem(file.name, 0, UNREADABLE)
     service, at = service_of(file.name), taken_ns(file.name, text)
     for dump in found:
+        if dump.dropped:
+            intake.problem(file.name, 0, f"{dump.dropped} threads beyond {MAX_THREADS} different ones were left out")
         line = next((thread.line for thread in dump.threads if thread.line), 0)
         yield replace(
             dump,
@@ -66,7 +68,8 @@ def _given(text: str) -> list[ThreadDump]:
         )
     except (msgspec.MsgspecError, RecursionError):
         return []
-    return [replace(dump, threads=dump.threads[:MAX_THREADS])] if dump.threads else []
+    kept = dump.threads[:MAX_THREADS]
+    return [replace(dump, threads=kept, dropped=len(dump.threads) - len(kept))] if kept else []
 
 
 READER = Reader(

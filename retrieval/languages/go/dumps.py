@@ -53,8 +53,14 @@ def read_dumps(text: str) -> list[ThreadDump]:
 def _dump(headline: str, threads: list[DumpedThread], locks: dict[str, str]) -> ThreadDump:
     asleep = [t.name for t in threads if not t.state.endswith("(idle)") and t.state != "idle" and t.frames]
     dead = (tuple(asleep[:100]),) if _ASLEEP in headline and asleep else ()
+    kept, dropped = folded(threads)
     return ThreadDump(
-        language=LANGUAGE, headline=headline, threads=folded(threads), locks=dict(sorted(locks.items())), deadlocks=dead
+        language=LANGUAGE,
+        headline=headline,
+        threads=kept,
+        locks=dict(sorted(locks.items())),
+        deadlocks=dead,
+        dropped=dropped,
     )
 
 

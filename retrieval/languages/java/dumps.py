@@ -68,10 +68,12 @@ class _Dump(Struct):
 
     def close(self) -> ThreadDump:
         self.end()
+        threads, dropped = folded(self.threads)
         return ThreadDump(
             language=LANGUAGE,
             headline=self.headline,
-            threads=folded(self.threads),
+            threads=threads,
+            dropped=dropped,
             locks=dict(sorted(self.locks.items())),
             deadlocks=tuple(self.deadlocks),
         )

@@ -63,11 +63,12 @@ def read_dumps(text: str) -> list[ThreadDump]:
             _feed(dumps[-1], line, number)
     for dump in dumps:
         dump.end()
-    return [
-        ThreadDump(language=LANGUAGE, headline=dump.headline, threads=folded(dump.threads))
-        for dump in dumps
-        if any(thread.frames for thread in dump.threads)
-    ]
+    return [_closed(dump) for dump in dumps if any(thread.frames for thread in dump.threads)]
+
+
+def _closed(dump: _Dump) -> ThreadDump:
+    threads, dropped = folded(dump.threads)
+    return ThreadDump(language=LANGUAGE, headline=dump.headline, threads=threads, dropped=dropped)
 
 
 def _open(dumps: list[_Dump], dump: _Dump) -> None:

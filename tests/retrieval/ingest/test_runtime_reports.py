@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from retrieval.index import open_index
-from retrieval.ingest.case_folder import read_files
+from retrieval.ingest.case_folder import read_files, read_sources
 from retrieval.ingest.intake import Intake, SourceFile
 from retrieval.ingest.profiles import FORMATS
 from retrieval.ingest.profiles.base import amount
@@ -272,3 +272,26 @@ async def test_what_real_runtimes_print_is_stored_whole_and_read_back(kind: str)
     assert stored.skipped == ()
     part = next(r.part for r in READERS if r.kind == kind)
     assert sorted(getattr(back, part), key=repr) == sorted(getattr(sources, part), key=repr)
+
+
+def test_threads_that_are_too_many_are_counted(tmp_path: Path) -> None:
+    graph = {"threads": [{"name": f"t{n}", "holds": [str(n)]} for n in range(2_500)]}
+    (found,), problems = read(dumps.READER, written(tmp_path, "locks.json", json.dumps(graph)))
+    assert (len(found.threads), problems) == (2_000, ["500 threads beyond 2000 different ones were left out"])
+
+
+async def test_a_case_folder_may_hold_all_of_them(tmp_path: Path) -> None:
+    case = tmp_path / "case"
+    for part, name in (("dumps", "threads/java-jstack.txt"), ("profiles", "profiles/go-heap.txt"),
+                       ("coverage", "coverage/coverage.json")):  # fmt: skip
+        (case / part / "pay").mkdir(parents=True)
+        (case / part / "pay" / Path(name).name).write_text((CAPTURED / name).read_text("utf-8"))
+    (case / "environment").mkdir()
+    (case / "environment" / "baseline.json").write_text(json.dumps({"os": "Debian 12", "run_id": "ci-7"}))
+
+    sources = await read_sources(case, redactor=KeyedRedactor(b"k" * 32, "k"), scratch=tmp_path)
+
+    assert sources.present == ("coverage", "dumps", "environment", "profiles")
+    assert [d.service for d in sources.dumps] == [p.service for p in sources.profiles] == ["pay"]
+    assert (sources.environments[0].baseline, len(sources.coverage)) == (True, 3)
+    assert sources.problems == ()

@@ -255,3 +255,12 @@ def test_a_single_profile_shows_its_hottest_place_and_says_nothing_more() -> Non
     case = quiet(profiles=(heap(900_000, "now", kind="cpu"),))
     assert observed(case).places == ((f"{PATH}::format_discount", 0.4),)
     assert "hot_path" not in drafts(case)
+
+
+@pytest.mark.parametrize(("waiting", "told"), [(6, True), (3, False)])
+def test_a_lock_whose_holder_is_unknown_is_told_only_where_many_wait(waiting: int, told: bool) -> None:
+    found = drafts(quiet(dumps=(dump(*(thread(f"g{n}", "audit", "", "1") for n in range(waiting))),)))
+    assert ("contention" in found) is told
+    if told:
+        assert "the dump does not tell who holds it" in found["contention"].claims[0][0]
+        assert found["contention"].suspected_function == f"{PATH}::audit"

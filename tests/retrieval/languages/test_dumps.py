@@ -150,3 +150,4 @@ def test_endless_dumps_stay_within_their_bounds() -> None:
     )
     (dump,) = DUMPS["java"]("Full thread dump X:\n" + '"deep" #1 prio=5 tid=0x1\n' + frame * 5_000 + threads)
     assert (len(dump.threads), len(dump.threads[0].frames)) == (MAX_THREADS, MAX_FRAMES)
+    assert dump.dropped == 9_001 - MAX_THREADS
