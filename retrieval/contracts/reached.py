@@ -42,11 +42,7 @@ def _given(case: Case) -> list[ContractChange]:
     found = []
     for change in versions_changes(case.sources.contract_files, case.sources.deploys):
         current = case.rollout.current.get(change.service)
-        if change.reached_ns is None and current is not None and is_current(change.version) and not _step(change):
+        if change.reached_ns is None and current is not None and is_current(change.version) and not change.is_step:
             change = replace(change, reached_ns=current.started_ns)
         found.append(change)
     return found
-
-
-def _step(change: ContractChange) -> bool:
-    return change.format == "sql"

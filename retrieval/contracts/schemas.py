@@ -87,7 +87,7 @@ def type_of(node: Node) -> str:
     typed = node.get("type")
     kinds = [t.text for t in typed.items] if typed is not None and typed.items else [node.said("type")]
     for form in ("oneOf", "anyOf", "allOf"):
-        kinds += [type_of(part) for part in node.listed(form)[:20] if part is not node]
+        kinds += [type_of(part) for part in node.listed(form)[:20] if not _is_null(part)]
     told = " or ".join(sorted({k for k in kinds if k and k != "null"}))
     items = node.get("items")
     if told == "array" and items is not None:

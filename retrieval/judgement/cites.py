@@ -128,7 +128,7 @@ def config(record: ConfigChange, before: str | None) -> Cite:
 def contract(record: ContractChange) -> Cite:
     """One difference of a contract, or one step of a migration, and whom it breaks."""
     return Cite(
-        kind="migration" if record.format == "sql" else "contract",
+        kind="migration" if record.is_step else "contract",
         source=str(record.source),
         content=canonical(record),
         quote=quote(f"{record.path}: {record.told}"),

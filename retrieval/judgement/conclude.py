@@ -122,7 +122,8 @@ def looked_at(case: Case, hits: int) -> tuple[str, ...]:
         ("configuration change", len(sources.config)), ("test result", len(sources.tests)),
         ("postmortem", len(sources.postmortems)), ("thread dump", len(sources.dumps)),
         ("profile", len(sources.profiles)), ("coverage record", len(sources.coverage)),
-        ("environment", len(sources.environments)), ("repository", len(sources.repos)),
+        ("environment", len(sources.environments)), ("ticket", len(sources.tickets)),
+        ("contract change", len(case.contract_changes)), ("repository", len(sources.repos)),
         ("suspect commit", len(case.suspects)), ("document by search", hits),
         ("unreadable record", len(sources.problems)),
     )  # fmt: skip

@@ -115,15 +115,20 @@ def broken_by(step: ContractChange, failure: Failure, onset_ns: int) -> Broken |
 
 
 def _same(step: ContractChange, saying: Saying, failure: Failure) -> bool:
-    if saying.table and step.owner and saying.table.lower() != step.owner.lower():
+    if saying.table and step.owner and not _same_table(saying.table, step.owner):
         return False
     if saying.constraint:
         return saying.constraint.lower() == step.member.lower()
     if saying.column:
         return step.member.lower() == saying.column.lower()
     if saying.table:
-        return step.owner.lower() == saying.table.lower()
+        return _same_table(saying.table, step.owner)
     return _both_named(step, failure)
+
+
+def _same_table(table: str, owner: str) -> bool:
+    """Django's tables are named `app_model`, and its migrations name the model only."""
+    return table.lower() == owner.lower() or table.lower().endswith(f"_{owner.lower()}")
 
 
 def _both_named(step: ContractChange, failure: Failure) -> bool:

@@ -1,10 +1,14 @@
 """Deploys, flag switches and configuration changes: small records, always read back from the beginning of time, because
-what was true at a moment was set before it."""
+what was true at a moment was set before it; and the configuration of a service as a whole at a moment."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from retrieval.kinds.base import Kind, Material, kept, restoring
 from retrieval.model import ConfigChange, Deploy, Document, FlagChange
+from retrieval.model.moments import iso_of
+
+SNAPSHOTS = 5  # moments of one service, the latest
 
 
 def deploys(material: Material) -> Iterator[Document]:
@@ -59,6 +63,40 @@ def config(material: Material) -> Iterator[Document]:
             source=str(change.source),
             attributes=kept([(number, change)]),
         )
+    yield from _snapshots(material)
+
+
+def _snapshots(material: Material) -> Iterator[Document]:
+    """All keys of a service as they stood after each of its latest changes; of a single key the change tells all."""
+    by_service: dict[str, list[ConfigChange]] = defaultdict(list)
+    for change in material.sources.config:
+        by_service[change.service].append(change)
+    for service in sorted(by_service):
+        state: dict[str, ConfigChange] = {}
+        moments: dict[int, dict[str, ConfigChange]] = {}
+        for change in sorted(by_service[service], key=lambda c: c.at_ns):
+            state[change.key] = change
+            moments[change.at_ns] = dict(state)
+            if len(moments) > SNAPSHOTS:
+                del moments[next(iter(moments))]
+        for at_ns, keys in moments.items():
+            if len(keys) > 1:
+                yield _snapshot(material, service, at_ns, keys)
+
+
+def _snapshot(material: Material, service: str, at_ns: int, keys: dict[str, ConfigChange]) -> Document:
+    values = {key: keys[key].value for key in sorted(keys)}
+    return material.document(
+        "config",
+        ("snapshot", service, at_ns, values),
+        title=f"{service} configuration at {iso_of(at_ns)}".strip(),
+        text="\n".join(f"{key} = {value}" for key, value in values.items()),
+        time_ns=at_ns,
+        service=service,
+        keys={"config_snapshot": service or "all"},
+        source=f"{max(keys.values(), key=lambda c: c.at_ns).source.file}@{iso_of(at_ns)}",
+        attributes={"values": values},
+    )
 
 
 DEPLOY = Kind("deploy", deploys, restoring("deploys", Deploy), timeless=True)

@@ -6,6 +6,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from retrieval.contracts import CONTRACT_FORMATS
 from retrieval.contracts.versions import versions_changes
 from retrieval.kinds.base import Kind, Material, Restored, kept, restored
 from retrieval.model import Contract, ContractChange, Document
@@ -33,7 +34,7 @@ def documents(name: str, material: Material) -> Iterator[Document]:
 
 
 def _kind_of(format_name: str) -> str:
-    return "migration" if format_name == "sql" else "contract"
+    return "migration" if CONTRACT_FORMATS[format_name].steps else "contract"
 
 
 def _version(name: str, material: Material, number: int, contract: Contract) -> Document:

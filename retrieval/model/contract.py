@@ -69,6 +69,11 @@ class ContractChange(Struct, frozen=True, kw_only=True):
     source: SourceRef = SourceRef("")
 
     @property
+    def is_step(self) -> bool:
+        """Whether it is a step of a migration, which has no earlier version."""
+        return not self.change
+
+    @property
     def told(self) -> str:
         """`field Coupon.text removed`, `field Coupon.2 (text): type string -> int32`, `dropped column orders.total`."""
         named = self.name if self.member in self.name else f"{self.name} ({self.member})"

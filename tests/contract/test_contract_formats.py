@@ -51,6 +51,15 @@ EXPECTED = {
         ("required column orders.state", "writers"),
         ("retyped column orders.qty", "both"),
     },
+    "python": {
+        ("added constraint orders.one_per_user", "writers"),
+        ("added required column orders.currency", "writers"),
+        ("dropped column orders.note", "both"),
+        ("dropped column parcels.weight", "both"),
+        ("renamed column orders.total", "both"),
+        ("required column orders.state", "writers"),
+        ("retyped column orders.qty", "both"),
+    },
 }
 HARMLESS = {"added column orders.memo", "created index orders.by_state", "dropped index orders.by_note"}
 ENDING = {p.parent.name: p.name.removeprefix("after") for p in CAPTURED.glob("*/after*")}
@@ -133,7 +142,10 @@ def test_mutilated_files_are_read_or_refused_with_a_reason_and_never_anything_el
         ("a.yaml", b"openapi: 3.0.0\nb: [" + b"1, " * 400_000, "values"),
         ("a.yaml", b"openapi: 3.0.0\nb: [\x07]", "no YAML"),
         ("a.json", b'{"openapi": "3.0.0", "x": ' + b"[" * 5_000, "nest"),
-        ("a.json", b'{"openapi":\t"3.0.0", "x":\t"\\/", "y": ' + b"[" * 90 + b"]" * 90 + b"}", "nest"),
+        ("a.json", b'{"openapi":"3.0.0", "x":"\\ud83d\\ude00", "y": ' + b"[" * 90 + b"]" * 90 + b"}", "nest"),
+        ("a.py", b"from alembic import op\nx = " + b"(" * 5_000, "Python"),
+        ("a.py", b"from alembic import op\n" + b"#" * 300_000, "longer"),
+        ("a.py", b"from alembic import op\nx = = 1", "Python"),
         ("a.proto", b"message A { " * 1_000, "deeper"),
         ("a.proto", b"message A { string x = y; }", "number"),
         ("a.proto", b"} }", "without its"),
@@ -158,7 +170,7 @@ def test_hostile_files_are_refused(path: str, data: bytes, reason: str) -> None:
         ("a.sql", b"[a" * 100_000),
         ("a.sql", b"/*" * 100_000),
         ("a.sql", b"alter table a " + b"add b int, " * 10_000),
-        ("a.json", b'{"openapi":"3.0.0","x":"\\/"}'),
+        ("a.json", b'{"openapi":"3.0.0","paths":[],"x":"\\ud83d\\ude00","y":[1,null,{"z":true}]}'),
     ],
 )
 def test_long_and_odd_files_are_read_in_time(path: str, data: bytes) -> None:
@@ -194,3 +206,100 @@ def test_defaults_are_told_without_their_values() -> None:
     read = read_contract("a.sql", b"ALTER TABLE a ADD COLUMN token text DEFAULT 'hunter2'")
     assert read is not None
     assert "hunter2" not in str(read[1]) and read[1][0].facts["default"] == "yes"
+
+
+def steps(text: str, path: str = "a.sql") -> dict[str, str]:
+    read = read_contract(path, text.encode())
+    assert read is not None
+    return {f"{e.what} {e.name}": e.facts.get("after", "") or e.facts.get("risk", "") for e in read[1]}
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("ALTER TABLE IF EXISTS ONLY a.b RENAME TO c", {"renamed table b": "c"}),
+        ("RENAME TABLE a TO b", {"renamed table a": "b"}),
+        (
+            "ALTER TABLE a CHANGE COLUMN b c int NOT NULL",
+            {"renamed column a.b", "retyped column a.c", "required column a.c"},
+        ),
+        ("ALTER TABLE a ADD (b int, c int NOT NULL)", {"added column a.b", "added required column a.c"}),
+        ("ALTER TABLE a DROP (b, c)", {"dropped column a.b", "dropped column a.c"}),
+        (
+            "ALTER TABLE a DROP FOREIGN KEY f, DROP PRIMARY KEY",
+            {"dropped constraint a.f", "dropped constraint a.primary key"},
+        ),
+        ("ALTER TABLE a ADD INDEX i (b), ADD UNIQUE KEY u (c)", {"created index a.i", "added constraint a.u"}),
+        ("ALTER TABLE a ADD b int UNIQUE REFERENCES c (d)", {"added column a.b", "added constraint a.b"}),
+        ("ALTER TABLE a ADD b timestamptz NOT NULL DEFAULT clock_timestamp()", {"added column a.b"}),
+        ("ALTER TABLE a ADD b bigserial NOT NULL", {"added column a.b"}),
+        ("ALTER TABLE a ADD b int GENERATED ALWAYS AS IDENTITY NOT NULL", {"added column a.b"}),
+        ("ALTER TABLE a ADD CHECK (b > 0)", {"added constraint a.check"}),
+        ("ALTER TABLE a ALTER b DROP NOT NULL, ALTER b DROP DEFAULT", {"optional column a.b", "dropped default a.b"}),
+        ("ALTER TABLE a ALTER COLUMN b SET DATA TYPE text", {"retyped column a.b"}),
+        ("ALTER TABLE a RENAME CONSTRAINT x TO y", set()),
+        ("ALTER TYPE mood ADD VALUE IF NOT EXISTS 'blue'", {"added value mood.blue"}),
+        ("DROP TABLE IF EXISTS a, b CASCADE", {"dropped table a", "dropped table b"}),
+        ("DROP TYPE mood", {"dropped type mood"}),
+        ("DROP MATERIALIZED VIEW v", {"dropped table v"}),
+        ("CREATE TYPE mood AS ENUM ('sad')", {"created type mood"}),
+        ("CREATE OR REPLACE VIEW v AS SELECT 1", set()),
+        ("CREATE INDEX ON a USING gin (b)", {"created index a.b"}),
+        ("ALTER SEQUENCE s RESTART; DROP FUNCTION f; SELECT 1; ALTER TABLE", set()),
+        ("ALTER TABLE [a] DROP COLUMN [b]; ALTER TABLE `c` DROP `d`", {"dropped column a.b", "dropped column c.d"}),
+    ],
+)
+def test_each_form_of_a_statement_is_its_step(statement: str, expected: object) -> None:
+    found = steps(statement)
+    assert found == expected if isinstance(expected, dict) else set(found) == expected
+
+
+def test_django_s_operations() -> None:
+    text = """
+from django.db import migrations, models
+
+class Migration(migrations.Migration):
+    dependencies = [("shop", "0006")]
+    operations = [
+        migrations.AddField(model_name="order", name="currency", field=models.CharField(max_length=3)),
+        migrations.AddField("order", "memo", models.TextField(default="")),
+        migrations.RemoveField("order", "note"),
+        migrations.RenameField("order", "total", "amount"),
+        migrations.AlterField("order", "qty", models.BigIntegerField()),
+        migrations.CreateModel(name="Parcel", fields=[]),
+        migrations.DeleteModel("Basket"),
+        migrations.RenameModel("User", "Person"),
+        migrations.RemoveIndex("order", "by_note"),
+        migrations.RunSQL("DROP TABLE old"),
+        *more,
+    ]
+"""
+    assert set(steps(text, "0007_x.py")) == {
+        *("added required column order.currency", "added column order.memo", "dropped column order.note"),
+        *("renamed column order.total", "retyped column order.qty", "created table Parcel", "dropped table Basket"),
+        *("renamed table User", "dropped index order.by_note", "dropped table old"),
+    }
+
+
+def test_swagger_2_and_schemas_of_several_parts() -> None:
+    before = """
+swagger: "2.0"
+paths:
+  /a:
+    post:
+      parameters:
+        - {name: body, in: body, schema: {$ref: "#/definitions/In"}}
+        - {name: n, in: query, type: integer, required: true}
+      responses: {"200": {schema: {type: array, items: {$ref: "#/definitions/Out"}}}}
+definitions:
+  In: {properties: {x: {oneOf: [{type: string}, {type: "null"}]}}}
+  Out: {properties: {kind: {enum: [a, b]}, map: {additionalProperties: {properties: {deep: {type: string}}}}}}
+"""
+    after = before.replace('{oneOf: [{type: string}, {type: "null"}]}', "{type: string}").replace("deep", "other")
+    sides = [read_contract("a.yaml", text.encode()) for text in (before, after)]
+    assert sides[0] is not None and sides[1] is not None
+    found = differences(sides[1][0], Versions(service="s", path="a.yaml", before=sides[0][1], after=sides[1][1]))
+    assert {(c.told, c.breaks) for c in found if c.breaks} == {
+        ("field In.x: nullable yes -> no", "writers"),
+        ("field Out.map{}.deep removed", "readers"),
+    }

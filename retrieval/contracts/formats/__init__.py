@@ -3,13 +3,12 @@
 from pathlib import PurePosixPath
 
 from retrieval.contracts.base import Format
-from retrieval.contracts.formats import graphql, jsonschema, openapi, protobuf, sql
+from retrieval.contracts.formats import graphql, jsonschema, openapi, protobuf, python_migrations, sql
 
 HEAD = 4_000  # characters that a format may look at to know its own
 
-CONTRACT_FORMATS: dict[str, Format] = {
-    f.name: f for f in (openapi.FORMAT, protobuf.FORMAT, graphql.FORMAT, jsonschema.FORMAT, sql.FORMAT)
-}
+_ALL = (openapi.FORMAT, protobuf.FORMAT, graphql.FORMAT, jsonschema.FORMAT, sql.FORMAT, python_migrations.FORMAT)
+CONTRACT_FORMATS: dict[str, Format] = {f.name: f for f in _ALL}
 
 
 def format_of(path: PurePosixPath, text: str) -> Format | None:

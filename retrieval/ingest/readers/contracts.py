@@ -13,7 +13,7 @@ from retrieval.ingest.readers.base import Reader
 from retrieval.model import Contract, SourceRef
 
 _STAMP = re.compile(r"(20\d\d)[-_]?(\d\d)[-_]?(\d\d)(?:[-_T]?(\d\d)(\d\d)(\d\d)?)?(?!\d)")
-ENDINGS = ("yaml", "yml", "json", "jsonschema", "proto", "graphql", "graphqls", "gql", "sql", "ddl")
+ENDINGS = ("yaml", "yml", "json", "jsonschema", "proto", "graphql", "graphqls", "gql", "sql", "ddl", "py")
 
 
 def read(file: SourceFile, intake: Intake) -> Iterator[Contract]:

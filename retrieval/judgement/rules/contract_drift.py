@@ -88,7 +88,7 @@ def near(change: ContractChange, facts: Facts) -> bool:
 
 
 def _met(facts: Facts) -> list[Met]:
-    chosen = [c for c in facts.case.contract_changes if c.format != "sql" and c.breaks and near(c, facts)]
+    chosen = [c for c in facts.case.contract_changes if not c.is_step and c.breaks and near(c, facts)]
     if not chosen:
         return []
     failure = failure_of(facts)

@@ -56,7 +56,7 @@ def apply(facts: Facts) -> Draft | None:
 
 
 def _met(facts: Facts) -> list[_Met]:
-    steps = [c for c in facts.case.contract_changes if c.format == "sql" and near(c, facts)]
+    steps = [c for c in facts.case.contract_changes if c.is_step and near(c, facts)]
     if not steps:
         return []
     failure = failure_of(facts)

@@ -12,9 +12,9 @@ from retrieval.index import open_index
 from retrieval.kinds import KINDS, Keeping, Material, load_sources, store_sources
 from retrieval.kinds.log import COUNT
 from retrieval.kinds.sections import CAUSE_WEIGHT, CEREMONY_WEIGHT
-from retrieval.model import CaseSources, Document, FileChange, Hunk, LogRecord, SourceRef, Symbol
+from retrieval.model import CaseSources, ContractChange, Document, FileChange, Hunk, LogRecord, SourceRef, Symbol
 from retrieval.ports import Index
-from tests.building import BAD, FRAMES, GUILTY, MINUTE, ONSET, a_commit, a_log, a_series, a_span
+from tests.building import BAD, FRAMES, GUILTY, MINUTE, ONSET, a_commit, a_config, a_log, a_series, a_span
 from tests.contract.index_documents import FixedClock, RefusesHunter2, query
 from tests.retrieval.kinds.incident import FAILING, chatter, healthy_traces, sources
 
@@ -87,6 +87,31 @@ def test_documents_are_the_same_under_any_hash_seed() -> None:
     }
 
     assert len(seen) == 1
+
+
+def test_a_service_s_configuration_is_found_as_a_whole_as_it_stood() -> None:
+    changes = tuple(a_config(f"key{n % 3}", minute=n - 20, value=str(n)) for n in range(9))
+    put = replace(sources(), config=(*changes, replace(a_config("lonely"), service="web")))
+    whole = [d for d in documents("config", sources=put) if "config_snapshot" in d.keys]
+
+    assert [d.text for d in whole][-1] == "key0 = 6\nkey1 = 7\nkey2 = 8"
+    assert len(whole) == 5
+    assert {d.service for d in whole} == {"price"}
+
+
+def test_what_a_commit_did_to_a_contract_is_one_document_for_each_group() -> None:
+    change = ContractChange(
+        service="shop", format="openapi", path="price/api.yaml", what="field", name="Coupon.text", change="removed",
+        owner="Coupon", member="text", breaks="readers", rule="gone", used_by=("GET /total",), repo="shop",
+        commit_sha=GUILTY, source=SourceRef(f"shop@{GUILTY}:price/api.yaml", 4),
+    )  # fmt: skip
+    pair = (change, replace(change, name="Coupon.kind", member="kind"))
+    made = [d for d in documents("contract", contract_changes=pair) if d.keys.get("commit_sha") == GUILTY]
+
+    assert len(made) == 1
+    assert made[0].service == "price" and made[0].keys["endpoint"] == "/total"
+    assert made[0].symbols == ("price/api.yaml::Coupon.text", "price/api.yaml::Coupon.kind")
+    assert "breaks readers" in made[0].text and made[0].time_ns > 0
 
 
 async def test_a_triage_reads_back_what_was_stored() -> None:

@@ -1,0 +1,2 @@
+"""Nothing yet."""
+from alembic import op
