@@ -46,6 +46,10 @@ class Access:
         named = {name: tuple(tags) for name, tags in self._settings.services.items()}
         return {"": tuple(self._settings.default), **named}
 
+    def every(self) -> tuple[str, ...]:
+        """All tags that the settings give to documents."""
+        return tuple(sorted({tag for tags in self.documents().values() for tag in tags}))
+
     def of_service(self, service: str) -> tuple[str, ...]:
         return tuple(self._settings.services.get(service, self._settings.default))
 

@@ -20,7 +20,7 @@ from bundles.pack import size_of, write_zip
 from bundles.trees import trees_of
 from retrieval.errors import RepositoryError
 from retrieval.index.analyzer import VERSION
-from retrieval.model import Alert, Case, CaseSources
+from retrieval.model import LIVE, Alert, Case, CaseSources
 from retrieval.ports import Clock, Embedder, Index, Model, Repository
 
 
@@ -33,6 +33,7 @@ class Material:
     index: Index
     repositories: Mapping[str, Repository] = field(default_factory=dict)
     release: Callable[[], Awaitable[None]] | None = None
+    knowledge: str = LIVE  # the snapshot that this triage sees from its beginning to its end
     seen: Callable[[], Sets] | None = None
 
 
@@ -82,6 +83,7 @@ class Investigator:
             acl=setting.acl,
             model=setting.model,
             patient=setting.patient,
+            knowledge=material.knowledge,
         )
         try:
             case = await triage(incident_id, alerts, material.sources, tools, wish=wish, progress=progress)
@@ -93,7 +95,7 @@ class Investigator:
         finally:
             if material.release is not None:
                 await material.release()
-        return case, await asyncio.to_thread(pack, case, setting.bundles, trees)
+        return case, await asyncio.to_thread(pack, case, setting.bundles, trees, material.knowledge)
 
 
 async def _trees(case: Case, repositories: Mapping[str, Repository]) -> dict[str, bytes]:
@@ -108,9 +110,11 @@ async def _trees(case: Case, repositories: Mapping[str, Repository]) -> dict[str
         return {}
 
 
-def pack(case: Case, folder: Path, trees: Mapping[str, bytes]) -> BundleRef:
+def pack(case: Case, folder: Path, trees: Mapping[str, bytes], knowledge: str = LIVE) -> BundleRef:
     """Write `folder/INCIDENT.zip`. Which store was asked isn't told: every one gives the same answer."""
     versions = {"receipts": own_version(), "analyzer": str(VERSION), "rules": "1"}
+    if knowledge != LIVE:
+        versions["snapshot"] = knowledge
     if case.model is not None:
         versions["model"] = f"{case.model.name} ({case.model.outcome.value})"
     files = files_of(case, versions=versions, sources=trees)

@@ -13,6 +13,7 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -31,6 +32,7 @@ from bot.mirrors import Mirrors
 from bot.model import Rerun
 from bot.redaction import load_redactor
 from bot.settings import INCIDENTS, Service, Settings, duration_ns
+from bot.snapshots.book import read_book
 from bot.store import open_store
 from bot.triage import Windows
 from bot.workshop import make_workshop, prover_of
@@ -122,6 +124,7 @@ def _triage(settings: Settings, clock: Clock, index: Index, shared: Shared) -> T
         windows=windows,
         acl=access.run_tags(),
         before=shared.before,
+        snapshots=partial(read_book, settings.data),
     )
 
     async def load(alerts: Sequence[Alert], wish: Rerun | None) -> Material:

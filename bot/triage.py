@@ -30,6 +30,7 @@ from retrieval.judgement.conclude import conclude
 from retrieval.judgement.refinement import refine
 from retrieval.kinds.queries import queries
 from retrieval.model import (
+    LIVE,
     Alert,
     Case,
     CaseSources,
@@ -64,7 +65,8 @@ class Windows:
 class Tools:
     """What the stages work with. `prover` None: nothing is executed; `embedder` None: search does without vectors;
     `model` None: no language model is asked, and the rules' answer is whole without it.
-    `acl` is what the asker may see; the `patient` wait for a store that is far away."""
+    `acl` is what the asker may see; the `patient` wait for a store that is far away; `knowledge` is the snapshot
+    that is asked about code and what was written down."""
 
     index: Index
     clock: Clock
@@ -75,6 +77,7 @@ class Tools:
     acl: tuple[str, ...] = ("public",)
     model: Model | None = None
     patient: bool = False
+    knowledge: str = LIVE
 
 
 async def triage(
@@ -222,7 +225,7 @@ async def _survey(case: Case, tools: Tools) -> Case:
 
 async def _retrieve(case: Case, tools: Tools) -> tuple[Case, list[Hit]]:
     """A search that the store did not answer in time is among the problems: what is told rests on less."""
-    asked = [query for _, query in queries(case, acl=tools.acl)]
+    asked = [query for _, query in queries(case, acl=tools.acl, knowledge=tools.knowledge)]
     at_ns = case.onset.at_ns if case.onset else 0
     found = await retrieve(tools.index, asked, at_ns=at_ns, embedder=tools.embedder, patient=tools.patient)
     cut = sorted({(m.leg, m.reason) for m in found.missing if m.reason in ("timeout", "unavailable")})

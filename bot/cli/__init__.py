@@ -14,6 +14,7 @@ COMMANDS = {
     "demo": "build the reference incident from running services and triage it, with nothing configured",
     "serve": "webhooks, Slack, HTTP API and incident pages",
     "ingest": "put telemetry, changes or a whole case folder into the store",
+    "snapshot": "build, evaluate, publish, roll back and list snapshots of code and knowledge",
     "triage": "triage one case folder",
     "verify": "check a bundle offline: digests, then the test",
     "doctor": "what is configured, reachable, missing; one line each with the remedy",

@@ -57,6 +57,17 @@ class GitRepository:
             self._resolved[wanted] = await self._look_up(wanted)
         return self._resolved[wanted]
 
+    async def head(self) -> str:
+        """The full name of the commit that the clone points to.
+
+        Raises: RepositoryError NOT_FOUND (an empty repository), CORRUPT, TIMEOUT.
+        """
+        try:
+            told = await self._git("rev-parse", "--verify", "HEAD^{commit}")
+        except GitFailed as failure:
+            raise self._error("points to no commit", Reason.NOT_FOUND, "push a branch to it") from failure
+        return told.decode().strip()
+
     async def is_ancestor(self, ancestor: str, descendant: str) -> bool:
         """Whether `ancestor` is reachable from `descendant` (a commit is its own ancestor).
 

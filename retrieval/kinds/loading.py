@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from retrieval.kinds.base import SLICE_NS
-from retrieval.kinds.registry import KINDS
-from retrieval.model import CaseSources, Document, LogRecord, Query, Series, SourceRef, Span
+from retrieval.kinds.registry import KINDS, KNOWLEDGE
+from retrieval.model import LIVE, CaseSources, Document, LogRecord, Query, Series, SourceRef, Span
 from retrieval.ports import Index
 
 _PAGE = 2_000
@@ -38,14 +38,14 @@ async def load_sources(
     from_ns: int,
     to_ns: int,
     services: Sequence[str] = (),
-    snapshot: str = "live",
+    knowledge: str = LIVE,
 ) -> CaseSources:
     """The records of [from_ns, to_ns) that a reader may see, in the order in which they were read.
 
     Error logs and what else was said in failing requests, spans, series (cut to the window), test results and
     postmortems come back as they were put in; other logs as their templates' examples with a count. Changes, tests and
     postmortems reach back to the beginning. `services` narrows all but records that name none. Repositories and service
-    declarations are configuration and are not here.
+    declarations are configuration and are not here. `knowledge` is the snapshot that is read of the kinds of knowledge.
     """
     held: dict[str, list[Document]] = {}
     for kind in KINDS.values():
@@ -53,7 +53,7 @@ async def load_sources(
             acl=tuple(acl),
             kinds=(kind.name,),
             services=(*services, "") if services else (),
-            snapshot=snapshot,
+            snapshot=knowledge if kind.name in KNOWLEDGE else LIVE,
             from_ns=None if kind.timeless else from_ns - SLICE_NS,
             # A series is stored under the time of its last point, and a dump is taken when people look: both may lie
             # behind the window.

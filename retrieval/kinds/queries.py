@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from retrieval.context.observed import WORDS, observed
 from retrieval.kinds.base import error_fields
+from retrieval.kinds.registry import KNOWLEDGE
 from retrieval.kinds.skeleton import path_signature, traces_of
-from retrieval.model import Alert, Case, CrashGroup, Query
+from retrieval.model import LIVE, Alert, Case, CrashGroup, Query
 
 CRASHES = 3  # groups whose words and frames are asked for
 _TEXT_CAP = 2_000
@@ -22,11 +23,12 @@ _CODES = ("status", "status_code", "code", "http_status", "error_code", "excepti
 Asked = list[tuple[str, Query]]
 
 
-def queries(case: Case, *, acl: Sequence[str] = ("public",), snapshot: str = "live") -> Asked:
+def queries(case: Case, *, acl: Sequence[str] = ("public",), knowledge: str = LIVE) -> Asked:
     """(kind, query) pairs, in a fixed order. A kind is asked more than once where there is more than one way to what it
-    knows: a trace by words, by the representative trace's id and by the way it went."""
+    knows: a trace by words, by the representative trace's id and by the way it went. `knowledge` is the snapshot that
+    code, changes and what was written down are asked of."""
     told = _told(case)
-    base = Query(acl=tuple(acl), snapshot=snapshot, **told)  # type: ignore[arg-type]
+    base = Query(acl=tuple(acl), **told)  # type: ignore[arg-type]
     window = case.window
     inside = replace(base, from_ns=window.from_ns, to_ns=window.to_ns) if window else base
     services = _services(case)
@@ -54,7 +56,7 @@ def queries(case: Case, *, acl: Sequence[str] = ("public",), snapshot: str = "li
     asked += [("trace", replace(inside, kinds=("trace",), keys=keys)) for keys in _ways(case)]
     if environment:
         asked += [(kind, replace(query, environment=environment)) for kind, query in asked[:2]]
-    return asked
+    return [(kind, replace(query, snapshot=knowledge) if kind in KNOWLEDGE else query) for kind, query in asked]
 
 
 def _of_its_class(query: Query, case: Case) -> Query:

@@ -38,4 +38,6 @@ _ALL = (
     environment.KIND,
 )
 
+# What is known whatever happens now: built into snapshots, while telemetry is always of the moment.
+KNOWLEDGE = frozenset({"diff", "symbol", "postmortem", "ticket", "contract", "migration"})
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}

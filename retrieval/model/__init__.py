@@ -23,7 +23,7 @@ from retrieval.model.case import (
 from retrieval.model.change import Commit, ConfigChange, Deploy, FileChange, FlagChange, Hunk
 from retrieval.model.code import Frame, StackTrace, Symbol
 from retrieval.model.contract import Contract, ContractChange, ContractElement
-from retrieval.model.document import Document, Hit, Query
+from retrieval.model.document import LIVE, Document, Hit, Query
 from retrieval.model.environment import EnvironmentDelta, EnvironmentFingerprint, environment_delta, value_shape
 from retrieval.model.evidence import Claim, Evidence, Hypothesis
 from retrieval.model.proof import Attempt, Bisect, ErrorSignature, Patch, Proof, RecoveredInput
@@ -44,6 +44,7 @@ from retrieval.model.ticket import Ticket
 from retrieval.model.verdict import RUNGS, Verdict
 
 __all__ = [
+    "LIVE",
     "RUNGS",
     "Alert",
     "AlertBatch",

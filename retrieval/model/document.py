@@ -4,6 +4,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
+LIVE = "live"  # the snapshot of what is of the moment
+
 
 class Document(Struct, frozen=True, kw_only=True):
     """One retrievable piece of knowledge.
@@ -22,7 +24,7 @@ class Document(Struct, frozen=True, kw_only=True):
     environment: str = ""
     region: str = ""
     language: str = ""
-    snapshot: str = "live"
+    snapshot: str = LIVE
     acl: tuple[str, ...] = ("public",)
     severity: int = 0
     paths: tuple[str, ...] = ()
@@ -47,7 +49,7 @@ class Query(Struct, frozen=True, kw_only=True):
     services: tuple[str, ...] = ()
     environment: str = ""
     language: str = ""
-    snapshot: str = "live"
+    snapshot: str = LIVE
     from_ns: int | None = None  # inclusive
     to_ns: int | None = None  # exclusive
     keys: dict[str, str] = field(default_factory=dict)  # exact join keys, all of them must match

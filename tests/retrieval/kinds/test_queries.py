@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from retrieval.index import open_index
-from retrieval.kinds import KINDS, Material, queries, store_sources
+from retrieval.kinds import KINDS, KNOWLEDGE, Material, queries, store_sources
 from retrieval.model import Case
 from retrieval.ranking.legs import retrieve
 from tests.building import FRAMES, GUILTY, MINUTE, ONSET, a_case, a_commit, an_alert
@@ -17,7 +17,7 @@ def case() -> Case:
 
 def test_every_kind_is_asked_within_its_reach() -> None:
     made = case()
-    asked = queries(made, acl=("team",), snapshot="build-2")
+    asked = queries(made, acl=("team",), knowledge="build-2")
     window = made.window
     assert window is not None
 
@@ -28,7 +28,9 @@ def test_every_kind_is_asked_within_its_reach() -> None:
     assert by_kind["deploy"].from_ns is None and by_kind["deploy"].to_ns == window.to_ns
     assert by_kind["log"].services == ("price",)
     assert by_kind["postmortem"].services == ()
-    assert all(q.acl == ("team",) and q.snapshot == "build-2" and q.kinds == (kind,) for kind, q in asked)
+    assert all(q.acl == ("team",) and q.kinds == (kind,) for kind, q in asked)
+    assert {kind for kind, q in asked if q.snapshot == "build-2"} == KNOWLEDGE
+    assert {q.snapshot for kind, q in asked if kind not in KNOWLEDGE} == {"live"}
 
 
 def test_diffs_reach_back_to_the_oldest_commit_that_was_deployed() -> None:
