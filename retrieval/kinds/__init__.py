@@ -3,7 +3,7 @@
 from retrieval.kinds.base import Kind, Material
 from retrieval.kinds.loading import load_sources
 from retrieval.kinds.queries import queries
-from retrieval.kinds.registry import KINDS
+from retrieval.kinds.registry import KINDS, KNOWLEDGE
 from retrieval.kinds.storing import Keeping, store_sources
 
-__all__ = ["KINDS", "Keeping", "Kind", "Material", "load_sources", "queries", "store_sources"]
+__all__ = ["KINDS", "KNOWLEDGE", "Keeping", "Kind", "Material", "load_sources", "queries", "store_sources"]
