@@ -90,10 +90,10 @@ def _spaces(text: str, place: int) -> int:
 def _marking(name: str, first: str) -> str:
     """The name, with the word before it where only both together say something ("api key: …", "first name: …"); ""
     where neither marks a value."""
-    strong, person = strength(name), personal(words(name))
+    strong, person = strength(name), personal(name)
     if first and strong != "strong":
         both = f"{first}_{name}"
-        of_both = personal(words(both))
+        of_both = personal(both)
         if strength(both) == "strong" or (of_both and of_both.certain) or (person and not of_both):
             return both
     return name if strong or person else ""
@@ -101,7 +101,7 @@ def _marking(name: str, first: str) -> str:
 
 def _field(text: str, name: Name) -> Field | None:
     strong = strength(name.full)
-    person = None if strong == "strong" else personal(words(name.full))
+    person = None if strong == "strong" else personal(name.full)
     if not strong and person is None:
         return None
     if starts_pseudonym(text, name.start):
@@ -205,7 +205,7 @@ def _by_name(name: str, value: str, start: int) -> Field | None:
     strong = strength(name)
     if strong and _wanted(value, strong):
         return Field(start, start + len(value))
-    person = personal(words(name))
+    person = personal(name)
     if person is not None and tells(person, value) and _new(value):
         return Field(start, start + len(value), person.kind)
     return None

@@ -12,6 +12,8 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
+from retrieval.ingest.redaction.keys import words
+
 # Names as `keys.words` writes them; a `_` may be missing (`firstname`), and what stands before a name doesn't matter.
 _PEOPLE = """
     customer contact recipient receiver sender billing shipping delivery holder cardholder card_holder account_holder
@@ -74,8 +76,8 @@ _DOUBTFUL = {
 }
 
 
-def _ending(names: Iterable[str]) -> re.Pattern[str]:
-    return re.compile(rf"(?:^|_)(?:{'|'.join(n.replace('_', '_?') for n in names)})$")
+def _matching(names: Iterable[str], before: str) -> re.Pattern[str]:
+    return re.compile(rf"{before}(?:{'|'.join(n.replace('_', '_?') for n in names)})$")
 
 
 def _tables(certain: bool) -> dict[str, list[str]]:
@@ -88,7 +90,11 @@ def _tables(certain: bool) -> dict[str, list[str]]:
 
 
 _TABLES = {certain: _tables(certain) for certain in (True, False)}
-_ENDINGS = {certain: {k: _ending(names) for k, names in table.items()} for certain, table in _TABLES.items()}
+# A certain name may end a longer one (`billing.first_name`); a doubtful one stands alone (not `store_name`).
+_PATTERNS = {
+    certain: {kind: _matching(names, "(?:^|_)" if certain else "^") for kind, names in table.items()}
+    for certain, table in _TABLES.items()
+}
 _MACHINE = re.compile(
     r"(?:^|_)(?:service|host|server|pod|node|container|image|file|class|method|function|module|package|table|column|db|"
     r"database|bucket|queue|topic|job|task|metric|event|rule|alert|index|cluster|namespace|region|zone|thread|logger|"
@@ -104,13 +110,14 @@ class Personal(Struct, frozen=True):
 
 
 @lru_cache(maxsize=4096)
-def personal(name: str) -> Personal | None:
-    """What a field of this name (words joined by `_`, see `keys.words`) tells about a person."""
+def personal(key: str) -> Personal | None:
+    """What a field of this name, with the names above it, tells about a person."""
+    name, last = words(key), words(key.rpartition(".")[2])
     if _MACHINE.search(name):
         return None
-    for certain, table in _ENDINGS.items():
+    for certain, table in _PATTERNS.items():
         for kind, pattern in table.items():
-            if pattern.search(name):
+            if pattern.search(name if certain else last):
                 return Personal(kind, certain)
     return None
 

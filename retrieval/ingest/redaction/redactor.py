@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 
 from retrieval.ingest.redaction.fields import fields, replace_fields
 from retrieval.ingest.redaction.gates import BASE64, Tries, is_digest, tries
-from retrieval.ingest.redaction.keys import excused, holds_nothing, looks_like_key, names_address, strength, words
+from retrieval.ingest.redaction.keys import excused, holds_nothing, looks_like_key, names_address, strength
 from retrieval.ingest.redaction.memo import Memo
 from retrieval.ingest.redaction.personal import PERSONAL
 from retrieval.ingest.redaction.persons import personal, tells
@@ -111,7 +111,7 @@ class KeyedRedactor:
     def _numeric(self, key: str, value: float, marked: str) -> object:
         if marked == "strong":
             return self._pseudonyms.of("secret", str(value))
-        person = personal(words(key))
+        person = personal(key)
         if person is None or is_ours(str(value)) or not tells(person, str(value)):
             return value
         pseudonym = self._pseudonyms.of(person.kind, str(value))
@@ -122,7 +122,7 @@ class KeyedRedactor:
             prefix, mark, inner = _unquoted(value)
             if marked == "strong" or looks_like_key(inner):
                 return f"{prefix}{mark}{self._secret(inner)}{mark}"
-        if (person := personal(words(key))) is not None:
+        if (person := personal(key)) is not None:
             prefix, mark, inner = _unquoted(value)
             if tells(person, inner) and not is_ours(inner) and not holds_nothing(inner):
                 return f"{prefix}{mark}{self._pseudonyms.of(person.kind, inner)}{mark}"

@@ -59,6 +59,7 @@ KEPT = [
     "INSERT INTO orders (id, state) VALUES (7, 'paid')",
     "INSERT INTO x (a, b) VALUES",
     "<Status>ok</Status><name>cart</name>",
+    '{"storeName": "Roman Holiday", "stationName": "Shang Hai"} thread_name=VM Thread role_name: "Site Owner"',
     "pin=cs1 sin=0.5 tin=4 pan=left cf=12 ll=en",
 ]
 
