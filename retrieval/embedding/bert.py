@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ Floats = NDArray[np.float32]
 
 _MODULES = ["Transformer", "Pooling", "Normalize"]
 _TOKENS = 1024  # of one pass: what bounds the memory of a batch
+_WORTH = 64  # tokens of a pass, fewer of which are no faster on a processor of their own
 _ROWS = 32
 _NEEDED = ("model.safetensors", "tokenizer.json", "config.json", "modules.json")
 
@@ -73,23 +75,25 @@ class Bert:
         """One unit vector a text, as rows."""
         tokens = [np.asarray(e.ids) for e in self._tokenizer.encode_batch(list(texts))]
         found = np.empty((len(tokens), self._words.shape[1]), np.float32)
-        batches = list(_batches([len(ids) for ids in tokens]))
-        with ThreadPoolExecutor(os.cpu_count()) as threads:
+        by_length = sorted(range(len(tokens)), key=lambda n: len(tokens[n]))
+        processors = os.cpu_count() or 1
+        batches = [[by_length[n] for n in batch] for batch in _batches([len(tokens[n]) for n in by_length], processors)]
+        with ThreadPoolExecutor(processors) as threads:
             passes = threads.map(lambda batch: self._pass([tokens[n] for n in batch]), batches)
             for batch, vectors in zip(batches, passes, strict=True):
                 found[batch] = vectors
         return found
 
     def _pass(self, tokens: Sequence[NDArray[Any]]) -> Floats:
-        """The texts' tokens one after another, without padding; only attention looks at each text by itself."""
-        ends = np.cumsum([len(ids) for ids in tokens])
-        spans = [slice(end - len(ids), end) for ids, end in zip(tokens, ends, strict=True)]
+        """The texts' tokens one after another, without padding; only attention looks at each text by itself, and takes
+        those of one length together where they are neighbours."""
+        blocks = list(_blocks([len(ids) for ids in tokens]))
         placed = [self._words[ids] + self._places[: len(ids)] for ids in tokens]
         state = _normed(np.concatenate(placed), self._norm, self._eps)
         for layer in self._layers:
-            state = _normed(state + layer.attended(state, spans, self._heads), layer.first, self._eps)
-            state = _normed(state + layer.fed(state), layer.second, self._eps)
-        pooled: Floats = np.stack([state[span].mean(axis=0) for span in spans])
+            state = _normed(layer.attended(state, blocks, self._heads), layer.first, self._eps)
+            state = _normed(layer.fed(state), layer.second, self._eps)
+        pooled: Floats = np.concatenate([state[rows].reshape(-1, n, state.shape[1]).mean(axis=1) for rows, n in blocks])
         lengths: Floats = np.linalg.norm(pooled, axis=1, keepdims=True)
         pooled /= np.maximum(lengths, np.float32(1e-12))
         return pooled
@@ -125,20 +129,31 @@ class _Layer:
         self.first = read.norm(f"{name}.attention.output.LayerNorm")
         self.second = read.norm(f"{name}.output.LayerNorm")
 
-    def attended(self, state: Floats, spans: Sequence[slice], heads: int) -> Floats:
+    def attended(self, state: Floats, blocks: Sequence[tuple[slice, int]], heads: int) -> Floats:
+        """The state and what attention adds to it."""
         size = state.shape[1] // heads
-        asked = state @ self._asked[0] + self._asked[1]
+        asked = _mapped(state, self._asked)
+        asked[:, : state.shape[1]] *= np.float32(size**-0.5)
         seen = np.empty_like(state)
-        for span in spans:
-            query, key, value = (
-                part.reshape(-1, heads, size).transpose(1, 0, 2) for part in np.split(asked[span], 3, axis=1)
-            )
-            weights = _softmax(query @ key.transpose(0, 2, 1) * np.float32(size**-0.5))
-            seen[span] = (weights @ value).transpose(1, 0, 2).reshape(-1, state.shape[1])
-        return seen @ self._joined[0] + self._joined[1]
+        for rows, length in blocks:
+            query, key, value = asked[rows].reshape(-1, length, 3, heads, size).transpose(2, 0, 3, 1, 4)
+            weights = _softmax(query @ key.transpose(0, 1, 3, 2))
+            seen[rows].reshape(-1, length, heads, size)[:] = (weights @ value).transpose(0, 2, 1, 3)
+        found = _mapped(seen, self._joined)
+        found += state
+        return found
 
     def fed(self, state: Floats) -> Floats:
-        return _gelu(state @ self._wide[0] + self._wide[1]) @ self._back[0] + self._back[1]
+        """The state and what the two wide maps add to it."""
+        found = _mapped(_gelu(_mapped(state, self._wide)), self._back)
+        found += state
+        return found
+
+
+def _mapped(state: Floats, linear: tuple[Floats, Floats]) -> Floats:
+    found: Floats = state @ linear[0]
+    found += linear[1]
+    return found
 
 
 def _longest(folder: Path, config: dict[str, Any]) -> int:
@@ -150,18 +165,33 @@ def _longest(folder: Path, config: dict[str, Any]) -> int:
     return limit
 
 
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Places of texts that go through together: in their order, as many as the bound on tokens lets in."""
+def _batches(lengths: Sequence[int], processors: int) -> Iterator[list[int]]:
+    """Places of texts that go through together: in their order, no more than the bound on tokens lets in, and about
+    equal shares for all processors, so that none waits for another's."""
+    left = sum(lengths)
+    parts = max(1, -(-left // _TOKENS))
+    if left >= _WORTH * processors:
+        parts = -(-parts // processors) * processors
     batch: list[int] = []
     total = 0
     for place, length in enumerate(lengths):
-        if batch and total + length > _TOKENS:
+        if batch and (total + length > _TOKENS or (total + length / 2) * parts > left):
             yield batch
+            left, parts = left - total, max(1, parts - 1)
             batch, total = [], 0
         batch.append(place)
         total += length
     if batch:
         yield batch
+
+
+def _blocks(lengths: Sequence[int]) -> Iterator[tuple[slice, int]]:
+    """Rows of neighbouring texts that are equally long, and how long."""
+    start = 0
+    for length, texts in groupby(lengths):
+        end = start + length * len(list(texts))
+        yield slice(start, end), length
+        start = end
 
 
 def _normed(state: Floats, norm: tuple[Floats, Floats], eps: float) -> Floats:

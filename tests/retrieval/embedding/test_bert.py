@@ -69,14 +69,28 @@ def test_a_text_has_one_vector_whatever_stands_beside_it() -> None:
         assert np.linalg.norm(alone) == pytest.approx(1.0, abs=1e-5)
 
 
-def test_a_batch_holds_no_more_tokens_than_the_bound_unless_one_text_does() -> None:
+@pytest.mark.parametrize("processors", [1, 2, 5])
+def test_a_batch_holds_no_more_tokens_than_the_bound_unless_one_text_does(processors: int) -> None:
     lengths = [256] * 20 + [3] * 50 + [5000, 1]
 
-    batches = list(bert._batches(lengths))
+    batches = list(bert._batches(lengths, processors))
 
     assert [place for batch in batches for place in batch] == list(range(len(lengths)))
     assert all(sum(lengths[n] for n in batch) <= bert._TOKENS or len(batch) == 1 for batch in batches)
-    assert len(batches) == 8
+
+
+@pytest.mark.parametrize("lengths", [sorted(6 + n * 7 % 11 for n in range(32)), [256] * 12, [9] * 1000])
+def test_processors_get_equal_shares(lengths: list[int]) -> None:
+    batches = list(bert._batches(lengths, 2))
+
+    shares = [sum(lengths[n] for n in batch) for batch in batches]
+    assert len(shares) % 2 == 0
+    assert max(shares) - min(shares) <= max(lengths)
+
+
+def test_few_tokens_are_not_split() -> None:
+    assert list(bert._batches([8, 9, 10], 2)) == [[0, 1, 2]]
+    assert list(bert._batches([], 2)) == []
 
 
 def copied(folder: Path) -> Path:
