@@ -21,7 +21,7 @@ from retrieval.index.embedded.database import Database
 from retrieval.index.embedded.folder import Folder
 from retrieval.index.embedded.memory import Memory
 from retrieval.index.embedded.postings import item_hash, term_hash
-from retrieval.index.embedded.ranking import Scores, best
+from retrieval.index.embedded.ranking import Scores, Slots, best
 from retrieval.index.embedded.records import prepare
 from retrieval.index.embedded.table import Mask, View, filtered
 from retrieval.index.overlap import items
@@ -92,7 +92,7 @@ class EmbeddedIndex:
             return mask, np.zeros(view.size, dtype=np.float64)
         terms = query_terms(analyze(query.text))
         scores = bm25.scores(view, mask, [term_hash(term) for term in terms])
-        return scores > 0, scores
+        return _at(view, (passing := np.flatnonzero(mask))[scores[passing] > 0]), scores
 
     async def dense(self, query: Query) -> list[Hit]:
         return await self._in_thread(self._hits, query, self._dense)
@@ -104,12 +104,11 @@ class EmbeddedIndex:
             return np.zeros(view.size, dtype=np.bool_), scores
         if len(query.vector) != vectors.dimensions:
             raise BadInput(f"The query's vector has {len(query.vector)} dimensions, the store's {vectors.dimensions}.")
-        slots = np.flatnonzero(mask & (view.columns["vector"][: view.size] >= 0))
+        passing = np.flatnonzero(mask)
+        slots = passing[view.columns["vector"][passing] >= 0]
         wanted = unit(np.asarray(query.vector, dtype=np.float32))
         scores[slots] = vectors.cosines(view.columns["vector"][slots], wanted)
-        held = np.zeros(view.size, dtype=np.bool_)
-        held[slots] = True
-        return held, scores
+        return _at(view, slots), scores
 
     async def symbolic(self, query: Query) -> list[Hit]:
         return await self._in_thread(self._hits, query, self._symbolic)
@@ -118,13 +117,13 @@ class EmbeddedIndex:
         """The same figure as `overlap.symbol_overlap`; every key that is asked for was met, or the mask is false."""
         asked, met = items(query), len(query.keys)
         held = bm25.holders(view, mask, [item_hash(item) for item in sorted(asked)])
-        found = mask if met else mask & (held > 0)
-        slots = np.flatnonzero(found)  # few of the store's, and the rest is computed for these alone
+        passing = np.flatnonzero(mask)
+        slots = passing if met else passing[held[passing] > 0]
         shared = held[slots].astype(np.float64) + met
         union = len(asked) + met + view.columns["items"][slots] + met - shared
         scores = np.zeros(view.size, dtype=np.float64)
         scores[slots] = shared / union
-        return found, scores
+        return _at(view, slots), scores
 
     def _hits(self, query: Query, leg: Callable[[View, Mask, Query], tuple[Mask, Scores]]) -> list[Hit]:
         for _ in range(_RETRIES):
@@ -224,6 +223,12 @@ class EmbeddedIndex:
         if self._closed:
             raise StoreError("The store is closed.", reason=Reason.UNAVAILABLE)
         return await asyncio.to_thread(work, *arguments)
+
+
+def _at(view: View, slots: Slots) -> Mask:
+    mask = np.zeros(view.size, dtype=np.bool_)
+    mask[slots] = True
+    return mask
 
 
 async def open_engine(

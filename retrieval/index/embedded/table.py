@@ -4,18 +4,21 @@ Columns only grow; a reader holds how many slots there were and which were alive
 one state whatever is written meanwhile.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.index.embedded.postings import Segment
+from retrieval.index.embedded.postings import Segment, Slots
 from retrieval.model import Query
 
 Mask = NDArray[np.bool_]
 Column = NDArray[Any]
+
+_FEW = 8  # share of the slots, one of so many, from which on their numbers cost less than a mask
 
 _CODED = ("kind", "service", "environment", "language", "snapshot")
 _COLUMNS: dict[str, Any] = {
@@ -118,13 +121,13 @@ def make_view(table: Table, live: Mask, segments: tuple[Segment, ...], aliases: 
 
 def filtered(view: View, query: Query, now_ns: int) -> Mask:
     """The slots that pass every filter of a query but its join keys: alive, not expired, in the window, of the wanted
-    values, and with a tag of the reader's."""
-    size, columns = view.size, view.columns
-    mask = view.live & (columns["expires"][:size] > now_ns)
-    if query.from_ns is not None:
-        mask &= columns["time"][:size] >= query.from_ns
-    if query.to_ns is not None:
-        mask &= columns["time"][:size] < query.to_ns
+    values, and with a tag of the reader's. Each filter looks only at what the ones before it left."""
+    left = _Left(view.size)
+    times = view.columns["time"]
+    if (from_ns := query.from_ns) is not None:
+        left.keep(times, lambda column: column >= from_ns)
+    if (to_ns := query.to_ns) is not None:
+        left.keep(times, lambda column: column < to_ns)
     wanted = {
         "kind": query.kinds,
         "service": query.services,
@@ -134,14 +137,43 @@ def filtered(view: View, query: Query, now_ns: int) -> Mask:
     }
     for name, values in wanted.items():
         if values:
-            mask &= _any_of(columns[name][:size], view.codes[name], values)
+            left.keep(view.columns[name], partial(_any_of, codes=view.codes[name], values=values))
     tags = frozenset(query.acl)
     allowed = np.zeros(len(view.tag_sets) + 1, dtype=np.bool_)
     allowed[[code for held, code in list(view.tag_sets.items()) if tags.intersection(held)]] = True
-    return mask & allowed[columns["acl"][:size]]
+    left.keep(view.columns["acl"], lambda column: allowed[column])
+    left.keep(view.live, lambda column: column)
+    left.keep(view.columns["expires"], lambda column: column > now_ns)
+    return left.mask()
 
 
-def _any_of(column: Column, codes: dict[str, int], values: Sequence[str]) -> Mask:
+class _Left:
+    """What filters have left of the slots: a mask while they are many, their numbers once they are few."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._mask: Mask | None = None
+        self._slots: Slots | None = None
+
+    def keep(self, column: Column, passes: Callable[[Column], Any]) -> None:
+        if self._slots is not None:
+            self._slots = self._slots[passes(column[self._slots])]
+            return
+        passed = np.asarray(passes(column[: self._size]))
+        self._mask = passed if self._mask is None else self._mask & passed
+        if _FEW * int(np.count_nonzero(self._mask)) <= self._size:
+            self._slots = np.flatnonzero(self._mask)
+
+    def mask(self) -> Mask:
+        """A mask of the caller's own."""
+        if self._slots is None and self._mask is not None:
+            return self._mask.copy()
+        mask = np.zeros(self._size, dtype=np.bool_)
+        mask[self._slots if self._slots is not None else slice(None)] = True
+        return mask
+
+
+def _any_of(column: Column, *, codes: dict[str, int], values: Sequence[str]) -> Mask:
     known = [codes[value] for value in values if value in codes]
     if len(known) == 1:
         return np.asarray(column == known[0])
