@@ -12,6 +12,7 @@ BENCHMARKS = {
     "slice": "tests.benchmarks.slice",
     "query": "tests.benchmarks.query",
     "ingest": "tests.benchmarks.ingest",
+    "redaction": "tests.benchmarks.redaction",
     "fuzz": "tests.benchmarks.fuzz",
     "traces": "tests.benchmarks.traces",
 }

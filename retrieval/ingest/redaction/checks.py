@@ -12,7 +12,10 @@ _HALF_PSEUDONYM = re.compile(r"[a-f]\d[0-9a-f]{14}@")
 def mail(match: re.Match[str]) -> bool:
     """Not one of ours, and not the rest of `scheme://user:secret:…@host`."""
     found = match.group(0)
-    return not found.lower().endswith(f"@{MAIL_DOMAIN}") and not _HALF_PSEUDONYM.match(found)
+    if found.lower().endswith(f"@{MAIL_DOMAIN}") or _HALF_PSEUDONYM.match(found):
+        return False
+    # `git@host:path` and `scheme://user@host` name an account of a machine.
+    return not found.startswith("git@") and match.string[max(0, match.start() - 3) : match.start()] != "://"
 
 
 # ISO/IEC 7812 ranges of the large networks, with the lengths that they issue.
@@ -182,3 +185,10 @@ def cpf(match: re.Match[str]) -> bool:
         sum(d * (length + 1 - at) for at, d in enumerate(digits[:length])) * 10 % 11 % 10 == digits[length]
         for length in (9, 10)
     )
+
+
+def resident_identity(match: re.Match[str]) -> bool:
+    """China: the eighteenth character checks the others (GB 11643-1999, ISO 7064 MOD 11-2)."""
+    value = match.group(0)
+    total = sum(int(d) * (2 ** (17 - at) % 11) for at, d in enumerate(value[:17]))
+    return "10X98765432"[total % 11] == value[17]

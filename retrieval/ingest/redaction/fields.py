@@ -16,9 +16,12 @@ _REACH = 90  # characters before a sign in which its name is looked for
 # Read backwards from the sign, which costs one look for each sign instead of one for each word.
 _NAME_BEFORE = re.compile(r"\s{0,3}+(?:[\])]?+[\"']?+\\{0,3}+)([\w.$-]{1,80}+)(?: ([A-Za-z]{2,20})(?![\w$]))?")
 _SEPARATOR = re.compile(r"(?:=>|=(?!=)|:(?![:=]))\s{0,3}")
+_DEFAULT = re.compile(
+    r"variable\s+\"(?P<name>[\w-]{1,80})\"\s*\{[^{}]{0,200}?default\s*=\s*\"(?P<value>[^\"\n]{1,400})\""
+)
 _ELEMENT = re.compile(r"<(?P<name>[A-Za-z][\w:.-]{0,80})>(?P<value>[^<\n]{1,400})</(?P=name)>")
 _VALUE = re.compile(
-    r"(?:[bruf]{0,2}(?P<quote>\\\"|\\'|\"|')(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\\\n])){0,4000})(?P<closed>(?P=quote))?)"
+    r"(?:[bruf]{0,2}(?P<quote>\\{0,7}[\"']|&quot;|&\#3[49];)(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\\\n])){0,4000})(?P<closed>(?P=quote))?)"
     r"|(?P<open>\()?(?P<scheme>(?:Bearer|Basic|Token|Digest|ApiKey|Negotiate)\s+)?(?P<bare>[^\s,;&\"'<>(){}\[\]\\]{1,4000})",
     re.IGNORECASE,
 )
@@ -32,6 +35,8 @@ _KEYWORDS = frozenset(
      "self", "varchar", "text", "null", "none", "nil", "undefined", "true", "false", "unknown", "n/a", "required",
      "optional")
 )  # fmt: skip
+# What is said where a code is sent to somebody; elsewhere a `code` is an error's.
+_SENT = re.compile(r"(?i)\b(?:otp|totp|sms|mfa|2fa|verif\w*|one[-_ ]?time|login|sign[-_]?in|twilio|phone|passcode)")
 _TEMPLATE = re.compile(r"\$?\{[^{}\n]*\}")
 
 
@@ -111,6 +116,8 @@ def _field(text: str, name: Name) -> Field | None:
     value = _VALUE.match(text, name.end)
     if value is None or starts_pseudonym(text, value.start("bare")):
         return None
+    if person is not None and not person.certain and person.kind == "one-time-code" and not _SENT.search(text):
+        person = None
     if value["quote"]:
         return _quoted(value, strong, person)
     if person is not None and (found := _bare_person(value, name, person)):
@@ -139,7 +146,8 @@ def _bare_person(value: re.Match[str], name: Name, person: Personal) -> Field | 
     if _is_code(bare, name.full) or bare.lower() in _KEYWORDS or _is_empty(name):
         return None
     found = BARE[person.kind].match(text, start)
-    if found is None or (":" in name.sep and person.kind in ("person", "postal") and bare[:1].islower()):
+    prose = ":" in name.sep and person.kind in ("person", "postal") and bare[:1].islower()
+    if found is None or (prose and found.group(0).isascii()):
         return None
     inner = found.group(0).rstrip(" .,:")
     if inner.startswith("(") and ")" not in inner:
@@ -153,7 +161,7 @@ def _bare_person(value: re.Match[str], name: Name, person: Personal) -> Field | 
 def _bare(value: re.Match[str], strong: str, name: Name) -> Field | None:
     bare, text = value["bare"], value.string
     following = text[value.end() : value.end() + 1]
-    if (following and following in "([") or _is_code(bare, name.full) or _is_empty(name):
+    if (following and following in "([{") or _is_code(bare, name.full) or _is_empty(name):
         return None
     if _WORDS.fullmatch(bare) and not value["scheme"] and not _set_by_hand(value, name):
         return None
@@ -195,6 +203,8 @@ def _new(value: str) -> bool:
 def _wanted(value: str, strong: str) -> bool:
     if not _new(value) or not any(c.isalnum() for c in value):
         return False
+    if value[0] == "/" and value.count("/") == len(re.findall(r"/[a-z][a-z0-9._-]*", value)):
+        return False  # a path: `PWD=/srv/app`
     if "{" in value and len(_TEMPLATE.sub("", value)) < 6:
         return False
     return strong == "strong" or looks_like_key(value)
@@ -216,6 +226,9 @@ def _named_apart(text: str) -> Iterator[Field]:
         for element in _ELEMENT.finditer(text):
             if found := _by_name(element["name"], element["value"], element.start("value")):
                 yield found
+    for default in _DEFAULT.finditer(text) if "variable" in text else ():
+        if found := _by_name(default["name"], default["value"], default.start("value")):
+            yield found
     for column, value, start in literals(text):
         if found := _by_name(column, value, start):
             yield found

@@ -19,8 +19,8 @@ _HEX = frozenset("0123456789abcdef")
 _DIGEST_LENGTHS = frozenset({16, 32, 40, 64})  # span and trace ids, SHA-1, SHA-256
 _REMEMBERED_LENGTH = 1_000
 
-BASE64 = re.compile(r"(?<![\w+/=.-])(?:[A-Za-z0-9+/_-]{4}){5,2000}(?:[A-Za-z0-9+/_-]{2,3}={0,2})?(?![\w+/=])")
-_SHORTEST_BASE64 = re.compile(r"(?<![\w+/=.-])[A-Za-z0-9+/_-]{20}")
+BASE64 = re.compile(r"(?<![\w+/.-])(?:[A-Za-z0-9+/_-]{4}){5,2000}(?:[A-Za-z0-9+/_-]{2,3}={0,2})?(?![\w+/=])")
+_SHORTEST_BASE64 = re.compile(r"(?<![\w+/.-])[A-Za-z0-9+/_-]{20}")
 _FIELD_SIGNS = ("=", ":", "</", "into ")
 _PERCENT = re.compile("%[0A-Fa-f]{2}")
 

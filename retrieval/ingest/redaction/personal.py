@@ -10,6 +10,7 @@ from retrieval.ingest.redaction.checks import (
     mail,
     phone,
     public,
+    resident_identity,
 )
 from retrieval.ingest.redaction.rules import Rule, literal, shaped
 
@@ -38,7 +39,7 @@ PERSONAL: tuple[Rule, ...] = (
     shaped("ssn", r"(?<![\w-])(?!000|666|9)\d{3}-(?!00)\d\d-(?!0000)\d{4}(?![\w-])", "000-00-0000", ("000-00-0000",)),
     shaped(
         "phone",
-        r"(?<![\w.+:)-])\+[1-9]\d{0,2}(?:\d{6,13}|(?:[ .-]?\(?\d{2,5}\)?){2,5})(?![\w:]|\.\d)",
+        r"(?<![\w.+:)-])\+[1-9]\d{0,2}(?:\d{6,13}|(?:[ .-]?\(?\d{2,5}\)?){2,5})(?!\w|:\d|\.\d)",
         r"\+0",
         ("+0",),
         phone,
@@ -58,8 +59,42 @@ PERSONAL: tuple[Rule, ...] = (
         r"confirmation|authentication|access|2fa|mfa|activation|recovery|pairing) (?:code|pin)|passcode|pin code|"
         r"(?:your|the) (?:code|pin))\b"
         r"(?:\s+(?:is|was|for|to|sent|generated|issued|of|the|user|number)\b|\s+\S{1,60}@\S{1,60}|\s+\+\d{6,15}){0,5}"
-        r"\s{0,2}[:=#-]{0,2}\s{0,2}[\"'\[(<]{0,2}(?P<value>\d{3}[ -]\d{3}|\d{4,8})(?![\w.:/-]|,\d)",
+        r"\s{0,2}[:=#-]{0,2}\s{0,2}[\"'\[(<]{0,2}(?P<value>\d{3}[ -]\d{3}|\d{4,8})(?![\w:/-]|[.,]\d)",
         ("otp", "code", "pin"),
+    ),
+    literal(
+        "one-time-code",
+        r"(?i)\b(?:code|c[oó]digo|codice|kod|код|コード|验证码|驗證碼)\W{0,3}(?:lautet|es|est|[eè]|to|ist|:|：|是)?\W{0,3}"
+        r"(?P<value>\d{6})(?![\w:/-]|[.,]\d)(?=.{0,200}\Z)",
+        ("lautet", "código", "codigo", "codice", "код", "コード", "验证码", "驗證碼"),
+    ),
+    literal(
+        "one-time-code",
+        r"(?i)(?:\b(?:use|enter|type|submit|gib|utilisez|introduce)\s+(?:the\s+)?(?:code\s+|pin\s+)?|\b(?:tan|puk|pin)\s{0,2}:?\s{0,2}|"
+        r"\bG-)(?P<value>\d{6,8})(?![\w:/-]|[.,]\d)",
+        ("use ", "enter ", "type ", "submit ", "gib ", "utilisez", "introduce", "tan", "puk", "pin", "g-"),
+    ),
+    literal(
+        "one-time-code",
+        r"(?i)(?<![\w.:/-])(?P<value>\d{6}|\d{3}[ -]\d{3}) "
+        r"(?:is|ist|es|est|è) (?:your|the|ihr|dein|tu|su|votre|ton|il tuo)\b",
+        ("is your", "is the", "ist ihr", "ist dein", "es tu", "es su", "est votre", "est ton", "è il"),
+    ),
+    literal(
+        "birth",
+        r"(?i)\b(?:born(?: on)?|d\.?o\.?b\.?|date of birth|geb\.|geboren am|n[ée]e? le|nacid[oa] el|nat[oa] il)"
+        r"\s{0,3}[:=]?\s{0,3}"
+        r"(?P<value>\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/. ]\d\d?[-/. ]\d{2,4}|\d\d?\.? [^\W\d_]{3,12}\.?,? \d{4}|"
+        r"[^\W\d_]{3,12}\.? \d\d?,? \d{4})(?!\w)",
+        ("born", "dob", "d.o.b", "date of birth", "geb", "ée le", "né le", "nacid", "nat"),
+    ),
+    shaped("phone", r"(?<![\w)])\([2-9]\d{2}\) ?[2-9]\d{2}-\d{4}(?![\w-])", r"\(000\) ?000-0000", ("(000)",)),
+    shaped(
+        "national-id",
+        r"(?<![\w-])[1-9]\d{5}(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2][1-9]|[123]0|31)\d{3}[\dX](?![\w-])",
+        "0{17}[0X]",
+        ("00000000000000000",),
+        resident_identity,
     ),
     shaped(
         "nino",

@@ -25,23 +25,27 @@ _CERTAIN = {
     "person": """
         first_name last_name full_name middle_name given_name given_names family_name maiden_name birth_name legal_name
         real_name surname surnames mothers_maiden_name name_on_card cardholder card_holder account_holder vorname
-        nachname familienname nombre nombre_completo apellido apellidos prenom nom_de_famille cognome
+        nachname familienname nombre nombre_completo apellido apellidos prenom prénom nom_de_famille cognome 姓名 名字
+        氏名 lname given family name_first name_last contact_person nombre_paciente pax_name fullnames
+        お名前 이름 성명 фио имя фамилия ονοματεπώνυμο الاسم नाम
     """,
     "birth": """
         dob birth_date birth_day birthday date_of_birth born born_on geburtsdatum geburtstag fecha_nacimiento
+        birth geb_datum fecha_nac nascimento data_nascimento naissance 生年月日 出生日期 생년월일 дата_рождения
         fecha_de_nacimiento date_naissance date_de_naissance data_nascita data_di_nascita
     """,
     "phone": """
         phone phone_number phone_no phone_nr telephone telephone_number tel tel_no tel_number telefon telefono
         telefonnummer mobile mobile_number mobile_no mobile_phone cell cell_phone cellphone msisdn fax fax_number
-        whatsapp sms_to caller_id callback_number contact_number handy handynummer
+        whatsapp sms_to caller_id callback_number contact_number handy handynummer 手机 手机号 手機 手機號碼 电话 電話
+        電話番号 携帯 전화 전화번호 휴대폰 телефон мобильный τηλέφωνο
     """,
     "postal": """
         street_address postal_address home_address billing_address shipping_address delivery_address mailing_address
         residential_address permanent_address customer_address patient_address employee_address ship_to_address
         bill_to_address address_line address_line1 address_line2 address_line_1 address_line_2 addr1 addr2 addr_line1
         addr_line2 address1 address2 street street_name street1 street2 street_line1 strasse anschrift adresse direccion
-        indirizzo calle
+        indirizzo calle dirección adresse_postale 地址 住址 住所 주소 адрес
     """,
     "geo": """
         lat latitude lon lng longitude lat_lon lat_lng lat_long geo geo_point geo_loc geo_location geo_coordinates
@@ -56,11 +60,13 @@ _CERTAIN = {
         passport_no passport_id driver_license driver_licence drivers_license drivers_licence driving_licence
         driving_license license_number licence_number driver_license_number driving_licence_number
         drivers_license_number personnummer personnr id_card id_card_number curp ahv svnr medicare medicare_number
-        nhs_number nhs_no pan_card
+        nhs_number nhs_no pan_card 身份证 身份证号 身份证号码 マイナンバー 주민등록번호 инн снилс паспорт id_number
+        id_no identity_no identification_number personal_number personal_id social_insurance_number
     """,
     "one-time-code": """
         otp totp otp_code totp_code one_time_code one_time_password one_time_passcode one_time_pin verification_code
         verify_code confirmation_code mfa_code 2fa_code tfa_code sms_code login_code auth_code authentication_code
+        pin puk tan mpin atm_pin card_pin sim_pin access_code access_pin unlock_code backup_codes recovery_codes
         security_code activation_code recovery_code backup_code reset_code pass_code pin_code mfa 2fa
     """,
     "iban": "iban bank_account bank_account_number bank_account_no account_iban",
@@ -70,9 +76,10 @@ _CERTAIN = {
 # Not among them: authors, owners, assignees. At three in the morning one asks who wrote a commit.
 _DOUBTFUL = {
     "person": """
-        name names display_name client_name user_name client user attn to_name from_name
+        name names display_name client_name user_name client user attn to_name from_name nom
     """,
     "postal": "address addr location residence",
+    "one-time-code": "code",
 }
 
 
@@ -123,7 +130,9 @@ def personal(key: str) -> Personal | None:
 
 
 _LETTERS = r"[^\W\d_]"
-_NAME = re.compile(rf"(?:{_LETTERS}[\w'’`.-]*)(?:,? {_LETTERS}[\w'’`.-]*){{0,5}}")
+_IN_WORD = r"[\w'’`.\u0300-\u036f\u0900-\u0dff\u0e00-\u0eff-]"  # vowel signs are no letters to the library
+_NAME = re.compile(rf"(?:{_LETTERS}{_IN_WORD}*)(?:[,、・]? ?{_LETTERS}{_IN_WORD}*){{0,5}}")
+_EAST_ASIAN = re.compile(r"[\u3400-\u9fff]{2,4}|[\uac00-\ud7af]{2,5}")
 _PARTICLES = "van|von|de|der|den|del|la|le|da|dos|di|bin|al|el|y|of"
 _TWO_CAPITALISED = re.compile(
     rf"[^\W\d_a-z][\w'’`.-]*(?:,? (?:(?:{_PARTICLES})\b ?){{0,3}}[^\W\d_a-z][\w'’`.-]*){{1,3}}"
@@ -145,6 +154,9 @@ _POSTAL = re.compile(rf"(?=.*{_LETTERS}{{2}})[\w\s,.'’#/()°º&;-]{{4,200}}", 
 _STREET = re.compile(rf"(?=[^\n]*\d)(?=[^\n]*{_LETTERS}{{3}})[^\n=:@/\\]*[ ,][^\n=:@/\\]*")
 
 
+_CODE = re.compile(r"(?=.*\d)(?:[A-Za-z0-9]{4,10}|[A-Za-z0-9]{4,6}(?:-[A-Za-z0-9]{4,6}){1,4})|\d{3}[ -]\d{3}")
+
+
 def _digits(value: str) -> int:
     return sum(c.isdecimal() for c in value)
 
@@ -154,7 +166,7 @@ def _phone(value: str) -> bool:
 
 
 def _id(value: str) -> bool:
-    return _digits(value) >= 5 and re.fullmatch(r"[\w ./-]{5,30}", value) is not None
+    return _digits(value) >= 3 and re.fullmatch(r"[\w ./-]{6,30}", value) is not None
 
 
 def _card(value: str) -> bool:
@@ -162,7 +174,12 @@ def _card(value: str) -> bool:
 
 
 def _code(value: str) -> bool:
-    return re.fullmatch(r"(?=.*\d)[A-Za-z0-9]{4,10}|\d{3}[ -]\d{3}", value) is not None
+    return (
+        re.fullmatch(
+            r"(?=.*\d)[A-Za-z0-9]{4,10}|\d{3}[ -]\d{3}|(?=.*\d)[A-Za-z0-9]{4,6}(?:-[A-Za-z0-9]{4,6}){1,4}", value
+        )
+        is not None
+    )
 
 
 def _session(value: str) -> bool:
@@ -173,7 +190,7 @@ _LOOKS: dict[str, Callable[[str], bool]] = {
     "person": lambda v: _NAME.fullmatch(v) is not None and len(v) > 1,
     "birth": lambda v: _DATE.fullmatch(v) is not None,
     "phone": _phone,
-    "postal": lambda v: _POSTAL.fullmatch(v) is not None and " " in v,
+    "postal": lambda v: _POSTAL.fullmatch(v) is not None and (" " in v or not v.isascii()),
     "geo": lambda v: (_NUMBER.fullmatch(v) or _PAIR.fullmatch(v)) is not None,
     "national-id": _id,
     "one-time-code": _code,
@@ -184,19 +201,28 @@ _LOOKS: dict[str, Callable[[str], bool]] = {
 
 
 _SPACED = ("person", "postal")
+_UNICODE_ESCAPE = re.compile(r"\\{1,3}u([0-9A-Fa-f]{4})")
 
 
 def tells(mark: Personal, value: str) -> bool:
     """Whether a value is what its field's name makes one expect."""
     value = value.strip()
-    if len(value) > 200:
+    if len(value) > 400:
         return False
+    if mark.kind in _SPACED and "\\u" in value:
+        value = _UNICODE_ESCAPE.sub(lambda m: chr(int(m[1], 16)), value)
     if mark.kind in _SPACED:
         value = unquote(value.replace("+", " "))
     if mark.certain:
         return _LOOKS[mark.kind](value)
+    if mark.kind == "one-time-code":
+        return re.fullmatch(r"\d{6,8}", value) is not None
+    if mark.kind == "person" and _EAST_ASIAN.fullmatch(value):
+        return True
     if mark.kind == "person":
         return _TWO_CAPITALISED.fullmatch(value) is not None and _THINGS.search(value) is None
+    if not value.isascii() and _digits(value) and re.search(r"[\u3400-\u9fff]{3}", value):
+        return True
     return _STREET.fullmatch(value) is not None and _THINGS.search(value) is None
 
 

@@ -25,6 +25,7 @@ _PASSES = 4
 _MAX_DEPTH = 24
 
 _PERCENT = re.compile(r"[^\s\"'<>?&=;/]{0,2000}%[0-9A-Fa-f]{2}[^\s\"'<>?&=;/]{0,2000}")
+_LINES = str.maketrans("\n\r\t", "   ")
 _QUOTED = re.compile(r"(b?)(['\"])(.*)\2", re.DOTALL)
 _ADDRESS_RULES = tuple(r for r in PERSONAL if r.kind == "ip")
 
@@ -215,7 +216,7 @@ class KeyedRedactor:
             ).decode("ascii")
         except (binascii.Error, UnicodeDecodeError, ValueError):
             return token
-        if not decoded.isprintable() or self._plain(decoded) == decoded:
+        if not decoded.translate(_LINES).isprintable() or self._plain(decoded) == decoded:
             return token
         return self._pseudonyms.of("secret", token)
 

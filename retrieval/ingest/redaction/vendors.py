@@ -8,7 +8,7 @@ from retrieval.ingest.redaction.rules import Rule, literal, shaped
 SECRETS: tuple[Rule, ...] = (
     literal(
         "private-key",
-        r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----\s{0,4}(?P<value>\S[\s\S]{0,20000}?)\s{0,4}"
+        r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----\s{0,60}(?P<value>\S[\s\S]{0,20000}?)\s{0,60}"
         r"(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|\Z)",
         ("private key",),
         lambda m: not m["value"].strip("\\rn \n").startswith("private-key:"),
@@ -150,7 +150,7 @@ SECRETS: tuple[Rule, ...] = (
         ),
     ),
     literal("secret", r"https?://(?P<value>[0-9a-f]{32})(?::[0-9a-f]{32})?@[\w.-]+/\d+", ("://",)),
-    literal("bot-token", r"\b\d{8,10}:AA[\w-]{33}\b", (":aa",)),
+    literal("bot-token", r"(?<!\d)\d{8,10}:AA[\w-]{30,40}(?![\w-])", (":aa",)),
     literal(
         "credential",
         r"(?i)\b(?:Bearer|Basic|ApiKey|Negotiate|NTLM)\s+(?P<value>[\w+/.~=-]{16,4000})",
@@ -159,12 +159,46 @@ SECRETS: tuple[Rule, ...] = (
     literal("secret", r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@'\"<>]{0,100}:(?P<value>[^\s/@'\"<>]{1,200})@", ("://",)),
     literal(
         "secret",
-        r"(?i)\b(?:identified\s+by(?:\s+password)?|(?:with|encrypted)\s+password)\s+'(?P<value>[^'\n]{1,200})'",
-        ("identified", "password"),
+        r"(?i)\b(?:identified\s+by(?:\s+password)?|(?:password|passwd|pwd|passphrase))\s+(?P<mark>['\"`])(?P<value>[^'\"`\n]{1,200})(?P=mark)",
+        ("identified", "passw", "pwd", "passphrase"),
     ),
     literal(
         "secret",
-        r"(?:^|\s)(?:-p|--password[= ]|-u\s{0,3}\w{1,40}:)(?P<value>[^\s'\"=-][^\s'\"]{3,100})",
+        r"(?:^|\s)(?:-p|--password[= ]|(?:-u|--user)[= ]{0,3}[\w.@-]{1,40}:)(?P<value>[^\s'\"=/-][^\s'\"]{3,100})",
         ("mysql", "curl", "--password"),
+    ),
+    literal(
+        "secret",
+        r"(?<=[\"'\s,\[])--?(?:password|passwd|pass|token|secret|api[_-]?key)\\{0,7}[\"']\s*,\s*\\{0,7}[\"'](?P<value>[^\"'\\,\s]{3,200})",
+        ("password", "passwd", "pass", "token", "secret", "key"),
+    ),
+    literal(
+        "secret",
+        r"(?:\bsshpass\s+-p|\bredis-cli\s(?:[^\n|;]{0,80}\s)?-a|\bldap\w{3,10}\s[^\n|;]{0,120}\s-w|\bpass(?:in|out)?:|"
+        r"\bsmbclient\s[^\n|;]{0,80}-U\s{0,2}\w{1,40}%)\s{0,3}[\"']?(?P<value>[^\s\"'|;]{4,100})",
+        ("sshpass", "redis-cli", "ldap", "pass:", "passin:", "passout:", "smbclient"),
+    ),
+    literal("secret", r"(?m)^\s{0,8}password\s+(?P<value>[^\s:='\"]{4,200})\s*$", ("machine ",)),
+    literal("secret", r"(?i)\bcrypt\(\s*'(?P<value>[^'\n]{1,200})'\s*,\s*gen_salt", ("gen_salt",)),
+    literal(
+        "secret",
+        r"(?i)\b(?:PDO->__construct|mysqli?_connect|mysqli->__construct)\((?:'[^'\n]{0,200}',\s*){2}'(?P<value>[^'\n]{1,200})'",
+        ("pdo->", "mysql_connect", "mysqli"),
+    ),
+    literal(
+        "secret",
+        r"(?i)create_aws_credentials\(\s*'[^'\n]{0,100}'\s*,\s*'(?P<value>[^'\n]{1,200})'",
+        ("create_aws_credentials",),
+    ),
+    literal(
+        "secret",
+        r"(?i)\b(?:bearer|access|auth|api|refresh|session)[ _-](?:token|key|secret)\s+[\"'`(]{0,2}"
+        r"(?P<value>(?=[^\s\"'`]*\d)(?=[^\s\"'`]*[A-Za-z])[\w+/=.~-]{20,400})",
+        ("token", "key", "secret"),
+    ),
+    literal(
+        "secret",
+        r"(?i)\b(?:password|passphrase)\s+(?:is|was|set to|changed to|of)\s+[\"'`](?P<value>[^\"'`\n]{4,100})[\"'`]",
+        ("password", "passphrase"),
     ),
 )
