@@ -1,6 +1,6 @@
 """The redactor against two sets that were labelled by somebody who had not read its rules.
 
-Set `a` was looked at while rules were made, set `b` was not: what is reached there is what a stranger's logs may expect.
+Set `a` was looked at while rules were made, set `b` was not: that is what a stranger's logs may expect.
 """
 
 import pytest
