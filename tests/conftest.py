@@ -1,5 +1,6 @@
 """For every test: no network but loopback, and the same examples from Hypothesis in every run."""
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,7 +10,7 @@ import pytest_socket
 from _pytest.nodeid import coerce_node_id
 from hypothesis import settings
 
-from tests.elasticsearch.node import Missing, Node, absent, memory
+from tests.elasticsearch.node import GivenNode, Missing, Node, absent, memory
 
 LOOPBACK = ["127.0.0.1", "127.0.0.2", "::1", "localhost"]
 
@@ -41,6 +42,8 @@ def nodes() -> Iterator[Callable[[str], Node]]:
     data = TemporaryDirectory(prefix="receipts-nodes-", dir=memory(), ignore_cleanup_errors=True)
 
     def node(version: str) -> Node:
+        if given := os.environ.get("RECEIPTS_TEST_ES_URL"):
+            running[version] = GivenNode(given)
         if version not in running:
             try:
                 running[version] = Node(version, Path(data.name) / version).start()

@@ -2,7 +2,8 @@
 
 Two versions, because the client speaks to both and they answer differently. A session starts a node once; a test takes
 a prefix of its own. Where Java or Maven is missing the tests are skipped with a line that says so, and fail where
-RECEIPTS_TEST_REQUIRE_SERVICES is set. RECEIPTS_TEST_ES_URL names a cluster to run against instead.
+RECEIPTS_TEST_REQUIRE_SERVICES is set. RECEIPTS_TEST_ES_URL names a cluster on this machine that stands for every version;
+the tests that kill a node still start one.
 """
 
 import fcntl
@@ -170,6 +171,16 @@ class Node:
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None and not stream.closed:
                 stream.close()
+
+
+class GivenNode(Node):
+    """A cluster that somebody else started and will end."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def stop(self) -> None:
+        """Nothing: it is not ours."""
 
 
 def absent(reason: str) -> None:
