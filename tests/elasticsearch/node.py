@@ -2,7 +2,7 @@
 
 Two versions, because the client speaks to both and they answer differently. A session starts a node once; a test takes
 a prefix of its own. Where Java or Maven is missing the tests are skipped with a line that says so, and fail where
-RECEIPTS_TEST_REQUIRE_SERVICES is set. RECEIPTS_TEST_ES_URL names a cluster on this machine that stands for every version;
+RECEIPTS_TEST_REQUIRE_SERVICES is set. RECEIPTS_TEST_ES_URL names a cluster on this machine that stands for all;
 the tests that kill a node still start one.
 """
 
