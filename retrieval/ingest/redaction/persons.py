@@ -26,7 +26,7 @@ _CERTAIN = {
         first_name last_name full_name middle_name given_name given_names family_name maiden_name birth_name legal_name
         real_name surname surnames mothers_maiden_name name_on_card cardholder card_holder account_holder vorname
         nachname familienname nombre nombre_completo apellido apellidos prenom prénom nom_de_famille cognome 姓名 名字
-        氏名 lname given family name_first name_last contact_person nombre_paciente pax_name fullnames
+        氏名 lname name_first name_last contact_person nombre_paciente pax_name fullnames
         お名前 이름 성명 фио имя фамилия ονοματεπώνυμο الاسم नाम
     """,
     "birth": """

@@ -5,13 +5,19 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
+from retrieval import model
 from retrieval.code.git import open_repository
 from retrieval.index import open_index
+from retrieval.ingest.redaction import throwaway_redactor
+from retrieval.ingest.redaction.keys import strength
+from retrieval.ingest.redaction.persons import personal
 from retrieval.kinds import Keeping, store_sources
 from retrieval.model import CaseSources, ServiceInfo
 from retrieval.ports import Index, Repository
-from tests.building import a_deploy
+from tests.building import a_deploy, a_span
 from tests.contract.index_documents import FixedClock, RefusesHunter2, query
 
 BEFORE = "def total(basket):\n    return sum(basket)\n\n\ndef other():\n    return 1\n"
@@ -146,3 +152,29 @@ async def test_only_so_many_commits_are_kept(index: Index, shop: Path) -> None:
     hits = await index.lexical(query(kinds=("diff",)))
     assert {h.document.keys["commit_sha"] for h in hits} == {head}
     assert all(not h.document.symbols for h in hits)
+
+
+async def test_what_our_records_name_like_a_person_is_kept_as_it_is() -> None:
+    redactor = throwaway_redactor()
+    spans = tuple(replace(a_span(minute), name="Charge Card", span_id=f"{n:016x}") for n, minute in enumerate((1, 2)))
+    opened = await open_index(None, clock=FixedClock(), redactor=redactor)
+    try:
+        stored = await store_sources(opened, CaseSources(spans=spans), {}, Keeping(redactor=redactor))
+        found = await opened.lexical(query("charge"))
+    finally:
+        await opened.close()
+
+    assert not stored.skipped
+    assert stored.counts["trace"] >= 1
+    assert any("Charge Card" in hit.document.text for hit in found)
+
+
+def test_no_field_of_a_record_is_named_like_a_secret_or_for_certain_like_a_person() -> None:
+    """Such a record would be taken out of by its own field's name, and then refused."""
+    records = [kind for kind in vars(model).values() if isinstance(kind, type) and issubclass(kind, Struct)]
+    named = {(kind.__name__, name) for kind in records for name in kind.__struct_fields__}
+    certain = {pair for pair in named if (mark := personal(pair[1])) is not None and mark.certain}
+
+    assert len(named) > 200
+    assert certain == set()
+    assert {pair for pair in named if strength(pair[1]) == "strong"} == set()
